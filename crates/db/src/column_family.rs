@@ -350,6 +350,15 @@ impl ColumnFamily {
         self.family.merging().name.as_deref()
     }
 
+    /// The name of the merge operator, if that is known without opening tables: from OPTIONS, or since it was
+    /// needed before.
+    pub fn known_merge_operator_name(&self) -> Option<&str> {
+        match self.family.merging.get() {
+            Some(merging) => merging.name.as_deref(),
+            None => self.family.settings.merge_operator.as_ref().map(|it| it.id.as_str()),
+        }
+    }
+
     /// How values end with the time of their write, if they do: see [`Ttl`].
     pub fn ttl(&self) -> Option<Ttl> {
         self.family.settings.ttl

@@ -149,26 +149,37 @@ impl InspectedTable {
         &self,
         keep_going: &dyn Fn() -> bool,
     ) -> Result<Vec<(BlockKind, BlockHandle)>> {
+        let (blocks, error) = self.readable_block_handles(keep_going)?;
+        error.map_or(Ok(blocks), Err)
+    }
+
+    /// The same, but of a damaged index the blocks up to the damage, and the error.
+    pub(crate) fn readable_block_handles(
+        &self,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<(Vec<(BlockKind, BlockHandle)>, Option<Error>)> {
         let list = |table: &Table| {
             let mut blocks = Vec::new();
-            table.visit_blocks(|kind, handle| {
+            let listed = table.visit_blocks(|kind, handle| {
                 if blocks.len() % BLOCKS_PER_CHECK == 0 && !keep_going() {
                     return Err(Error::cancelled());
                 }
                 blocks.push((kind, handle));
                 Ok(())
-            })?;
-            Ok(blocks)
+            });
+            match listed {
+                Err(error) if error.is_cancelled() => Err(error),
+                listed => Ok((blocks, listed.err())),
+            }
         };
-        let handles = list(&self.table);
-        let (Err(error), Some(path)) = (&handles, &self.path) else { return handles };
-        if error.is_cancelled() {
-            return handles;
-        }
+        let found = list(&self.table)?;
+        let ((_, Some(_)), Some(path)) = (&found, &self.path) else { return Ok(found) };
         let options = TableReadOptions::default().verify_checksums(false).no_block_cache();
-        sstkit_db::file_system::open_table(path, &options)
-            .and_then(|table| list(&table))
-            .or(handles)
+        match sstkit_db::file_system::open_table(path, &options).and_then(|table| list(&table)) {
+            Ok((blocks, None)) => Ok((blocks, None)),
+            Err(error) if error.is_cancelled() => Err(error),
+            _ => Ok(found),
+        }
     }
 
     /// The handle of the index, or of its top level.

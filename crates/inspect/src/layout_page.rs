@@ -10,6 +10,7 @@ use sstkit_table::{Error, Result};
 use crate::inspected_table::InspectedTable;
 use crate::layout::{self, BlockDescription, ListedBlock};
 use crate::names;
+use crate::verify::Problem;
 
 /// Tables up to this size are read completely to find their embedded blobs, to which only entries
 /// refer.
@@ -19,6 +20,7 @@ const MAX_SEARCHED_FOR_BLOBS: u64 = 64 << 20;
 #[derive(Clone, Debug)]
 pub struct BlockList {
     blocks: Vec<(BlockKind, BlockHandle)>,
+    problem: Option<Problem>,
 }
 
 /// A page of the blocks of a table, as compact as a drawing needs it.
@@ -35,6 +37,8 @@ pub struct LayoutPage {
     pub from: u64,
     /// The blocks of this page.
     pub blocks: Vec<PlacedBlock>,
+    /// Why blocks are missing: the index is damaged.
+    pub problem: Option<Problem>,
 }
 
 /// The kind of a block, its offset, and its stored size without trailer. Serialised as an array.
@@ -60,11 +64,11 @@ impl Serialize for PlacedBlock {
 }
 
 impl BlockList {
-    /// Lists the blocks of a table. Reads its tail; if it has embedded blobs and is not too large,
-    /// all of it. [Cancelled](sstkit_table::Error::is_cancelled) when `keep_going` returns false.
+    /// Lists the blocks of a table; of a damaged index, those up to the damage. Reads its tail; if it has
+    /// embedded blobs and is not too large, all of it. [Cancelled](sstkit_table::Error::is_cancelled) when `keep_going` returns false.
     pub fn of(file: &InspectedTable, keep_going: &dyn Fn() -> bool) -> Result<Self> {
         let table = file.table();
-        let mut blocks = file.block_handles_while(keep_going)?;
+        let (mut blocks, error) = file.readable_block_handles(keep_going)?;
         if table.size() <= MAX_SEARCHED_FOR_BLOBS {
             let found = table.visit_embedded_blobs(|handle| {
                 blocks.push((BlockKind::EmbeddedBlob, handle));
@@ -74,7 +78,7 @@ impl BlockList {
             found.or_else(|error| if error.is_cancelled() { Err(error) } else { Ok(()) })?;
         }
         blocks.sort_by_key(|&(kind, handle)| (handle, kind));
-        Ok(Self { blocks })
+        Ok(Self { blocks, problem: error.as_ref().map(Problem::from) })
     }
 
     /// The number of blocks, including the footer.
@@ -107,6 +111,7 @@ impl BlockList {
             total: self.len() as u64,
             from: range.start as u64,
             blocks,
+            problem: self.problem.clone(),
         }
     }
 

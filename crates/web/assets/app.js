@@ -1,6 +1,7 @@
 // The frame around the pages: header, navigation, theme, keyboard.
 
 import { announce, badge, button, h, hideTooltip, plain, problem, replace, select } from "./dom.js";
+import { shortName } from "./bytes.js";
 import { getJson, isReport } from "./data.js";
 import { currentView, keepInAddress, link, navigate, setNavigator, twinOf } from "./router.js";
 import { forgetColours } from "./colour.js";
@@ -46,6 +47,12 @@ function toggleTheme() {
   render();
 }
 
+// The last part of a path, or the last two if several sources have the same one.
+function nameOf(file) {
+  const isUnique = index.sources.filter((it) => shortName(it.file) === shortName(file)).length === 1;
+  return isUnique ? shortName(file) : file.split("/").filter(Boolean).slice(-2).join("/");
+}
+
 function showHeader(source, page, view) {
   const info = index.sources[source];
   // A lookup needs a server.
@@ -56,7 +63,7 @@ function showHeader(source, page, view) {
   };
   replace(document.getElementById("header"),
     link("/", {}, { class: "brand", "aria-label": "sst inspector, all sources" }, h("span", { class: "logo", "aria-hidden": "true" }), h("span", {}, "sst inspector")),
-    index.sources.length > 1 && info && select("Source", index.sources.map((it, at) => [String(at), it.file.split("/").pop() || it.file]), String(source),
+    index.sources.length > 1 && info && select("Source", index.sources.map((it, at) => [String(at), nameOf(it.file)]), String(source),
       (to) => navigate(`/${to}/${index.sources[to].kind === "failed" ? "table" : index.sources[to].kind}`)),
     h("nav", { "aria-label": "Pages" }, tabs.map(([name, it]) => link(`/${source}/${name}`, paramsOf(name),
       { class: "tab", "aria-current": name === page ? "page" : undefined }, it.title))),
@@ -65,7 +72,30 @@ function showHeader(source, page, view) {
       navigate(`/${source}/lookup`, { cf: view.params.cf, key: event.target.elements.key.value });
     } }, h("input", { name: "key", type: "search", class: "key-input", "aria-label": "Look up a key", placeholder: "Look up a key ( / )", autocomplete: "off", spellcheck: "false" })),
     isReport() ? badge("report") : h("a", { class: "twin", href: twinOf(view), "aria-label": "This page as JSON" }, "JSON"),
+    button("?", () => document.getElementById("help").showModal(), { class: "theme", "aria-label": "Keys and gestures", title: "Keys and gestures ( ? )" }),
     button("◐", toggleTheme, { class: "theme", "aria-label": "Switch between light and dark", title: "Light or dark" }));
+}
+
+// What the keyboard and the mouse do.
+const GESTURES = [
+  ["/", "look up a key"],
+  ["1 to 6", "the pages, in the order of the header"],
+  ["Tab", "the next control or map"],
+  ["+  −", "in a map: zoom in and out; so does the wheel after a click on the map"],
+  ["←  →", "in a map: move; so does dragging"],
+  ["0", "in a map: show everything"],
+  [",  .", "in a map: the previous and next file, block or filter; in bytes: the previous and next field"],
+  ["Enter", "in a map: open the selected file; so does a double click"],
+  ["?", "this list"],
+];
+
+function addHelp() {
+  const dialog = h("dialog", { id: "help", class: "card", "aria-label": "Keys and gestures" },
+    h("h2", {}, "Keys and gestures"),
+    h("dl", { class: "gestures" }, GESTURES.map(([keys, what]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, what)])),
+    h("p", { class: "muted" }, "The address is the view: it can be shared. Its JSON has .json after the path."),
+    button("Close", () => dialog.close(), { class: "primary" }));
+  document.body.append(dialog);
 }
 
 async function render() {
@@ -101,7 +131,7 @@ async function render() {
   const root = h("div", { class: "page", "data-page": isHome ? "home" : page });
   const isPage = Object.hasOwn(PAGES, page ?? "");
   const title = isHome ? "Sources" : isPage ? PAGES[page].title : undefined;
-  document.title = title ? plain(`${title} · ${info?.file.split("/").pop() ?? "sst"} · sst inspector`) : "sst inspector";
+  document.title = title ? plain(`${title} · ${info ? shortName(info.file) : "sst"} · sst inspector`) : "sst inspector";
   replace(main, root);
   try {
     if (isHome) homePage({ root, index });
@@ -146,6 +176,7 @@ function listen() {
       event.preventDefault();
       document.querySelector("#header .quick input")?.focus();
     }
+    if (event.key === "?") document.getElementById("help").showModal();
     const at = Number(event.key);
     const tab = at >= 1 && document.querySelectorAll("#header .tab")[at - 1];
     if (tab && document.activeElement?.tagName !== "CANVAS") tab.click();
@@ -166,6 +197,7 @@ async function start() {
     replace(document.getElementById("main"), problem(error.message));
     return;
   }
+  addHelp();
   listen();
   await render();
   announce("");

@@ -88,7 +88,7 @@ function entriesView(block, open, again) {
   return [
     h("p", { class: "muted" }, "● starts a restart interval. The part of a key that it shares with the key before it is pale."),
     pager(block.entries_from, ENTRIES, block.entries, "entries", (entriesFrom) => again({ entriesFrom })),
-    table("Entries of the block", heads, rows),
+    table("Entries of the block", heads, rows, "stack"),
   ];
 }
 

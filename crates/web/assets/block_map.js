@@ -1,22 +1,50 @@
-// The blocks of a table to scale, coloured by kind.
+// The blocks of a table to scale, coloured by kind. Zoomed in far enough, the fields of a block and its bytes.
 
 import { announce, h, hideTooltip, showTooltip } from "./dom.js";
-import { counted, formatBytes, formatCount, formatPercent } from "./bytes.js";
+import { counted, formatBytes, formatCount, formatPercent, fromHex } from "./bytes.js";
 import { BLOCK_KINDS, colour, css, kindColour } from "./colour.js";
 import { legend } from "./chart.js";
+import { classOf } from "./hex.js";
 import { Viewport } from "./viewport.js";
 
 const HEIGHT = 132;
 const TOP = 30;
 const BAND = 72;
 const TRAILER = 5;
+// Pixels of a byte from which on fields are drawn, and bytes.
+const FIELD_PIXELS = 2;
+const BYTE_PIXELS = 17;
+const FIELD_TOP = TOP + 20;
+
+// The scale of a map of offsets, from `top` on.
+export function drawOffsets(context, viewport, top) {
+  const { start, end, left } = viewport;
+  const width = viewport.canvas.clientWidth;
+  context.fillStyle = colour("--muted");
+  context.font = `11px ${css("--sans")}`;
+  // Steps are powers of two: 4 KiB, 8 KiB and so on, or single bytes.
+  const step = 2 ** Math.max(0, Math.ceil(Math.log2((end - start) / Math.max(2, viewport.width / 130))));
+  const [by, unit] = step < 1024 ? [1, ""] : step < 1 << 20 ? [1024, " KiB"] : [1 << 20, " MiB"];
+  for (let value = Math.ceil(start / step) * step; value <= end; value += step) {
+    const x = viewport.x(value);
+    const text = value === 0 ? "0" : `${formatCount(value / by)}${unit}`;
+    const half = context.measureText(text).width / 2;
+    context.fillRect(Math.min(x, width - 1), top + 2, 1, 4);
+    context.textAlign = x < left + half ? "left" : x > width - half ? "right" : "center";
+    context.fillText(text, x, top + 14);
+  }
+  context.textAlign = "left";
+}
 
 export class BlockMap {
-  constructor(blocks, size, onOpen) {
+  // `onOpen(block)` shows a block; `describe(block, offset)` returns a promise of its bytes around an offset.
+  constructor(blocks, size, onOpen, describe) {
     this.blocks = blocks;
     this.size = size;
     this.selected = null;
     this.onOpen = onOpen;
+    this.describeBytes = describe;
+    this.detail = null;
     this.viewport = new Viewport({
       label: "Blocks of the file to scale",
       height: HEIGHT,
@@ -98,17 +126,75 @@ export class BlockMap {
         context.fillStyle = colour("--bad");
         context.fillRect(a, TOP - 5, Math.max(wide, 3), 4);
       }
-      if (wide > 58) this.drawLabel(context, block, Math.max(a, 0), Math.min(b, width));
+      const isDetailed = this.drawFields(context, block, Math.max(a, 0), Math.min(a + wide, width));
+      if (wide > 58) this.drawLabel(context, block, Math.max(a, 0), Math.min(b, width), isDetailed);
       if (block === this.selected) {
         context.strokeStyle = colour("--text");
         context.lineWidth = 2.5;
         context.strokeRect(a - 1, TOP - 3, Math.max(wide + 2, 4), BAND + 6);
       }
     }
-    this.drawScale(context, width);
+    drawOffsets(context, this.viewport, TOP + BAND);
+    context.fillStyle = colour("--muted");
+    context.font = `11px ${css("--sans")}`;
+    const { start, end } = viewport;
+    const range = start === 0 && end === this.size ? "" : ` of ${formatBytes(this.size)}, from offset ${formatCount(start)}`;
+    context.fillText(`${formatBytes(end - start)} shown${range}`, 0, 10);
   }
 
-  drawLabel(context, block, a, b) {
+  // The fields of a block, if they are large enough to be seen. Loads them if they are not known.
+  drawFields(context, block, a, b) {
+    const { viewport } = this;
+    const pixels = viewport.width / (viewport.end - viewport.start);
+    if (pixels < FIELD_PIXELS || b - a < 4) return false;
+    const middle = viewport.value((a + b) / 2);
+    const { detail } = this;
+    if (detail?.block !== block || middle < detail.from || middle >= detail.to) {
+      // One at a time: the one in the middle of the map.
+      if (this.blockAt(viewport.left + viewport.width / 2) === block) this.loadDetail(block, Math.floor(middle));
+      return false;
+    }
+    context.save();
+    context.beginPath();
+    context.rect(a, TOP, b - a, BAND);
+    context.clip();
+    for (const field of detail.fields) {
+      const [from, to] = [viewport.x(field.start), viewport.x(field.end)];
+      if (to < a || from > b) continue;
+      context.fillStyle = colour(`--${classOf(field.name)}`);
+      context.fillRect(from, FIELD_TOP, Math.max(to - from - 1, 1), BAND - 20);
+      context.fillStyle = colour("--text");
+      context.font = `11px ${css("--sans")}`;
+      const [text, value] = [field.name, field.value ?? ""];
+      const left = Math.max(from, a) + 4;
+      if (context.measureText(text).width < to - left - 4) context.fillText(text, left, FIELD_TOP + 11);
+      if (context.measureText(value).width < to - left - 4) context.fillText(value, left, FIELD_TOP + 26);
+    }
+    if (pixels >= BYTE_PIXELS) {
+      context.font = `11px ${css("--mono")}`;
+      context.fillStyle = colour("--text");
+      context.textAlign = "center";
+      for (let at = Math.max(Math.floor(viewport.value(a)), detail.from); at < Math.min(viewport.value(b), detail.to); at += 1) {
+        const byte = detail.bytes.get(at);
+        if (byte !== undefined) context.fillText(byte, viewport.x(at + 0.5), FIELD_TOP + 43);
+      }
+      context.textAlign = "left";
+    }
+    context.restore();
+    return true;
+  }
+
+  async loadDetail(block, offset) {
+    const wanted = `${block.offset} ${offset >> 10}`;
+    if (this.wanted === wanted) return;
+    this.wanted = wanted;
+    const described = await this.describeBytes(block, offset);
+    if (this.wanted !== wanted || !described) return;
+    this.detail = detailOf(block, described, this.endOf(block));
+    this.viewport.redraw();
+  }
+
+  drawLabel(context, block, a, b, isDetailed) {
     if (b - a < 58) return;
     context.save();
     context.beginPath();
@@ -125,30 +211,16 @@ export class BlockMap {
       context.fillText(text, a + 6, TOP + y);
     };
     context.font = `600 12px ${css("--sans")}`;
-    write(BLOCK_KINDS[block.kind] ?? block.kind, 14);
+    write(BLOCK_KINDS[block.kind] ?? block.kind, isDetailed ? 10 : 14);
+    if (isDetailed) return context.restore();
     context.font = `11px ${css("--sans")}`;
     write(formatBytes(block.length), 31);
     if (block.uncompressed) {
       const share = block.length / block.uncompressed;
-      write(block.compression === "none" ? "not compressed" : formatPercent(share, 0), 47);
+      write(formatPercent(share, 0), 47);
     }
     if (block.entries) write(counted(block.entries, "entry", "entries"), 62);
-    context.restore();
-  }
-
-  drawScale(context, width) {
-    context.fillStyle = colour("--muted");
-    context.font = `11px ${css("--sans")}`;
-    const y = TOP + BAND + 14;
-    const ticks = Math.max(2, Math.floor(width / 150));
-    for (let at = 0; at <= ticks; at += 1) {
-      const x = (at / ticks) * width;
-      context.textAlign = at === 0 ? "left" : at === ticks ? "right" : "center";
-      context.fillRect(Math.min(x, width - 1), TOP + BAND + 2, 1, 4);
-      context.fillText(formatCount(this.viewport.value(x)), x, y);
-    }
-    context.textAlign = "left";
-    context.fillText(`${formatBytes(this.viewport.end - this.viewport.start)} shown`, 0, 10);
+    return context.restore();
   }
 
   drawMap(context, width, height) {
@@ -173,9 +245,36 @@ export class BlockMap {
   hover(x, y, event) {
     const block = x === null ? null : this.blockAt(x);
     if (!block || y < TOP - 6 || y > TOP + BAND + 6) return hideTooltip();
+    const at = Math.floor(this.viewport.value(x));
+    const isDetailed = this.detail?.block === block && this.viewport.width / (this.viewport.end - this.viewport.start) >= FIELD_PIXELS;
+    const field = isDetailed && this.detail.fields.find((it) => it.start <= at && at < it.end);
+    if (field) {
+      return showTooltip(event.clientX, event.clientY, h("strong", {}, field.name), field.value !== undefined && ` = ${field.value}`,
+        h("div", {}, field.entry === undefined ? "" : `entry ${field.entry}, `, `bytes ${formatCount(field.start)} to ${formatCount(field.end - 1)}`));
+    }
     const [title, ...lines] = this.describe(block);
     return showTooltip(event.clientX, event.clientY, h("strong", {}, title), lines.map((line) => h("div", {}, line)));
   }
+}
+
+// The fields and bytes of a part of a block, by their place in the file. Of a compressed block only the trailer
+// has one: its fields are of the decompressed bytes.
+function detailOf(block, described, end) {
+  const bytes = new Map();
+  const fields = [];
+  const isFooter = described.kind === "footer";
+  const isStored = isFooter || described.compression === "none";
+  const add = (marked, base, fieldBase) => {
+    fromHex(marked.hex).forEach((byte, at) => bytes.set(base + at, byte.toString(16).padStart(2, "0")));
+    for (const field of marked.fields) fields.push({ ...field, start: field.start + fieldBase, end: field.end + fieldBase });
+  };
+  const { contents, trailer } = described;
+  const start = isFooter ? contents.start : block.offset + contents.start;
+  if (isStored) add(contents, start, isFooter ? contents.start : block.offset);
+  else fields.push({ name: `${described.compression}: select the block to see its fields`, start: block.offset, end: block.offset + block.length });
+  if (trailer) add(trailer, trailer.start, trailer.start);
+  const isAll = !isStored || isFooter || contents.start + contents.hex.length / 2 >= block.length;
+  return { block, fields, bytes, from: isStored ? start : block.offset, to: isAll ? end : start + contents.hex.length / 2 };
 }
 
 // How many blocks of each kind there are.

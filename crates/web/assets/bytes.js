@@ -160,6 +160,11 @@ function asVarint(bytes) {
   return value;
 }
 
+// The last part of a path.
+export function shortName(path) {
+  return path.split("/").findLast((part) => part !== "") ?? path;
+}
+
 // The first characters of a long text.
 export function shorten(text, length = 48) {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;

@@ -38,30 +38,33 @@ export function rampBar() {
 }
 
 export function legend(items) {
-  return h(
-    "ul",
-    { class: "legend" },
-    items.map(([colour, text]) =>
-      h("li", {}, h("span", { class: "swatch", style: { background: colour } }), text),
-    ),
-  );
+  return h("ul", { class: "legend" }, items.map(([colour, text]) =>
+    h("li", {}, h("span", { class: "swatch", style: { background: colour } }), text)));
+}
+
+// The same for lines: items are { colour, dash, name }.
+export function lineLegend(items) {
+  return h("ul", { class: "legend" }, items.map(({ colour, dash, name }) =>
+    h("li", {}, svg("svg", { class: "line-swatch", width: 28, height: 10, "aria-hidden": "true" },
+      svg("line", { x1: 0, x2: 28, y1: 5, y2: 5, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash })), name)));
 }
 
 const HEIGHT = 240;
 const BINS = 48;
-const PAD = { left: 56, right: 16, top: 12, bottom: 34 };
+// Below the axis are its numbers, perhaps a second line of them, and its title.
+const PAD = { left: 56, right: 16, top: 12, bottom: 46 };
 
 // A chart as wide as its place, so that its texts keep their size: `draw(width)` returns its parts.
 function plot(label, draw) {
-  const holder = h("div", { class: "chart-place" });
-  const show = () => {
-    const width = holder.clientWidth;
+  const element = h("div", { class: "chart-place" });
+  const redraw = () => {
+    const width = element.clientWidth;
     if (width === 0) return;
-    holder.replaceChildren(svg("svg",
+    element.replaceChildren(svg("svg",
       { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": label }, draw(width)));
   };
-  new ResizeObserver(show).observe(holder);
-  return holder;
+  new ResizeObserver(redraw).observe(element);
+  return { element, redraw };
 }
 
 function scale(low, high, from, to) {
@@ -75,8 +78,9 @@ function axes(width, x, y, xTicks, yTicks, xTitle, yTitle) {
     svg("g", { class: "grid" }, yTicks.map(([value]) =>
       svg("line", { x1: PAD.left, x2: width - PAD.right, y1: y(value), y2: y(value) }))),
     svg("g", { class: "ticks" },
-      xTicks.map(([value, text]) =>
-        svg("text", { x: x(value), y: bottom + 15, "text-anchor": "middle" }, text)),
+      xTicks.map(([value, text, below]) => [
+        svg("text", { x: x(value), y: bottom + 15, "text-anchor": "middle" }, text),
+        below && svg("text", { x: x(value), y: bottom + 28, "text-anchor": "middle" }, below)]),
       yTicks.map(([value, text]) =>
         svg("text", { x: PAD.left - 6, y: y(value) + 4, "text-anchor": "end" }, text)),
       svg("text", { x: (PAD.left + width - PAD.right) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xTitle),
@@ -128,23 +132,35 @@ export function histogram(label, counts, expected, xTitle, yTitle) {
       svg("g", {}, bars),
       expected && svg("polyline", { class: "expected", points: points.join(" ") }),
     ];
-  });
+  }).element;
 }
 
-// Curves over a logarithmic axis. `curves` are { name, colour, dash, points: [[x, y]] }; `mark` is [x, y].
-export function curves(label, list, mark, xTitle, yTitle) {
+// A share as a label of a logarithmic axis.
+function powerLabel(power) {
+  return `${power >= -2 ? 10 ** (power + 2) : (10 ** (power + 2)).toFixed(-power - 2)}%`;
+}
+
+// Curves over a logarithmic axis. `list` are { name, colour, dash, points: [[x, y]] }; `mark` is [x, y], what is
+// there now; `below(x)` is a second label of the axis. Returns the element, and `choose([x, y])`, which moves
+// another mark.
+export function curves(label, list, mark, xTitle, yTitle, below) {
   const all = list.flatMap((curve) => curve.points).concat(mark ? [mark] : []);
   const [low, high] = [Math.min(...all.map(([at]) => at)), Math.max(...all.map(([at]) => at))];
   const logs = all.map(([, rate]) => Math.log10(Math.max(rate, 1e-9)));
   const [deep, up] = [Math.floor(Math.min(...logs)), 0];
-  return plot(label, (width) => {
+  let chosen = null;
+  const { element, redraw } = plot(label, (width) => {
     const x = scale(low, high, PAD.left, width - PAD.right);
     const log = scale(deep, up, HEIGHT - PAD.bottom, PAD.top);
     const y = (rate) => log(Math.log10(Math.max(rate, 1e-9)));
     const ticks = [];
-    for (let power = deep; power <= up; power += 1) ticks.push([10 ** power, power < -3 ? `1e${power}` : `${10 ** power * 100}%`]);
+    for (let power = deep; power <= up; power += 1) ticks.push([10 ** power, powerLabel(power)]);
+    const marked = (name, [at, rate], kind, down) => [
+      svg("circle", { class: kind, cx: x(at), cy: y(rate), r: 6 }),
+      svg("text", { class: "mark-text", x: x(at) + 10, y: y(rate) + down }, name)];
+    const isApart = chosen && !(mark && Math.hypot(x(chosen[0]) - x(mark[0]), y(chosen[1]) - y(mark[1])) < 8);
     return [
-      axes(width, x, y, niceTicks(low, high, tickCount(width)), ticks, xTitle, yTitle),
+      axes(width, x, y, niceTicks(low, high, tickCount(width)).map(([at, text]) => [at, text, below?.(at)]), ticks, xTitle, yTitle),
       list.map((curve) =>
         svg("polyline", {
           class: "curve",
@@ -152,8 +168,13 @@ export function curves(label, list, mark, xTitle, yTitle) {
           "stroke-dasharray": curve.dash,
           points: curve.points.map(([at, rate]) => `${x(at).toFixed(1)},${y(rate).toFixed(1)}`).join(" "),
         }, svg("title", {}, curve.name))),
-      mark && svg("circle", { class: "mark", cx: x(mark[0]), cy: y(mark[1]), r: 6 }),
-      mark && svg("text", { class: "mark-text", x: x(mark[0]) + 10, y: y(mark[1]) - 8 }, "now"),
+      mark && marked("now", mark, "mark", -8),
+      isApart && marked("what if", chosen, "mark chosen", 18),
     ];
   });
+  const choose = (point) => {
+    chosen = point;
+    redraw();
+  };
+  return { element, choose };
 }

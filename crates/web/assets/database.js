@@ -1,13 +1,13 @@
 // A database: levels, files, column families, memory.
 
 import { badge, card, choice, facts, h, key, problem, replace, row, select, table } from "./dom.js";
-import { counted, formatBytes, formatCount, formatPercent, formatTime, shorten } from "./bytes.js";
+import { counted, formatBytes, formatCount, formatPercent, formatTime, shorten, shortName } from "./bytes.js";
 import { getJson } from "./data.js";
 import { keepInAddress, link, navigate } from "./router.js";
 import { colour } from "./colour.js";
 import { legend, partBars, rampBar } from "./chart.js";
 import { LevelsMap } from "./levels.js";
-import { showHistory } from "./history.js";
+import { historyPanel } from "./history.js";
 import { zoomButtons } from "./viewport.js";
 
 const TAILS = 200;
@@ -26,16 +26,24 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
     axis: map.axis, levels: map.levels, tails,
     scaleBy: params.axis ?? "bytes",
     colourBy: params.colour ?? "size",
-    onSelect: (file) => showSelection(details, levels, source, params.cf, file),
+    onSelect: (file) => showSelection(details, source, params.cf, levels, file),
     onOpen: open,
   });
-  const place = h("div", { hidden: files.length === 0 }, levels.element);
+  const place = h("div", { hidden: files.length === 0 }, levels.element, details);
   const scaleText = h("span", { class: "ramp-labels" });
   const showScale = () => {
     const [low, high] = levels.describeExtent();
     replace(scaleText, low !== "" && [h("span", {}, low), rampBar(), h("span", {}, high)]);
   };
   showScale();
+  const empty = h("p", { class: "muted", hidden: files.length > 0 }, "There are no tables: all data is in the write-ahead log.");
+  const history = map.manifest !== null && historyPanel({ source, cf: params.cf, map, levels, signal, isCurrent,
+    onShow: (shown) => {
+      place.hidden = shown.length === 0;
+      empty.hidden = shown.length > 0;
+      replace(empty, "There are no tables at this edit.");
+      showScale();
+    } });
 
   const size = map.levels.reduce((sum, level) => sum + level.size, 0);
   root.append(
@@ -65,18 +73,13 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
         h("span", { class: "field" }, h("span", {}, "Zoom"), zoomButtons(levels.viewport)),
         h("span", { class: "field" }, h("span", {}, "Scale"), scaleText),
       ),
-      map.levels.length === 0 && h("p", { class: "muted" }, "There are no tables: all data is in the write-ahead log."),
       map.omitted_files > 0 && problem(`${counted(map.omitted_files, "file")} more are not drawn.`),
+      history && history.element,
+      empty,
       place,
-      h("div", { class: "history" }),
     ),
   );
-  // What follows is added below what is complete, so that nothing moves.
-  const hadFiles = await showHistory(root.querySelector(".history"), { source, cf: params.cf, map, levels, place, showScale, signal, isCurrent });
-  if (!isCurrent()) return;
-  place.hidden = files.length === 0 && !hadFiles;
-  showSelection(details, levels, source, params.cf, levels.selected);
-  if (!place.hidden) root.querySelector(".history").after(details);
+  showSelection(details, source, params.cf, levels, null);
   const memory = h("div", {}, memoryBars(files, tails));
   root.append(
     h("div", { class: "grid" },
@@ -87,6 +90,7 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
     ),
     card("Files", fileTable(source, params.cf, map, files)),
   );
+  if (history) history.load();
 
   for (let from = 0; from < files.length && isCurrent();) {
     const page = await getJson(`/${source}/files.json`, { cf: params.cf, from, limit: TAILS }, signal);
@@ -104,16 +108,18 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
 function heading(map, size) {
   const count = map.levels.reduce((sum, level) => sum + level.files.length, 0);
   return h("div", { class: "heading" },
-    h("h1", {}, map.file),
+    h("h1", {}, shortName(map.file)),
     badge(map.engine === "rocksdb" ? "RocksDB" : "LevelDB"),
     h("span", { class: "muted" }, `${counted(count, "table")}, ${formatBytes(size)}`),
-    map.last_seq !== null && h("span", { class: "muted" }, `last sequence number ${formatCount(map.last_seq)}`));
+    map.last_seq !== null && h("span", { class: "muted" }, `last sequence number ${formatCount(map.last_seq)}`),
+    shortName(map.file) !== map.file && h("span", { class: "path" }, map.file));
 }
 
-function showSelection(element, levels, source, cf, file) {
+function showSelection(element, source, cf, levels, file) {
+  element.classList.toggle("chosen", Boolean(file));
   if (!file) {
     replace(element, h("p", { class: "muted" },
-      "Select a file to see what is known about it. Drag to move; click the map, then scroll to zoom."));
+      "Select a file to see what is known about it; a double click opens it. Drag to move. Click the map, then scroll to zoom."));
     return;
   }
   const [[title, size], ...lines] = levels.describe(file);
@@ -134,7 +140,7 @@ function familyFacts(map, cf) {
     ["Prefix extractor", family.prefix_extractor],
     ["Filter policy of new tables", family.filter_policy],
     ["Writes only in the log", formatCount(summary?.memtable_entries ?? 0)],
-    ["MANIFEST", map.manifest],
+    ["MANIFEST", map.manifest === null ? null : `MANIFEST-${String(map.manifest).padStart(6, "0")}`],
   ]);
 }
 
@@ -174,7 +180,7 @@ function memoryBars(files, tails) {
 function fileTable(source, cf, map, files) {
   const shown = files.slice(0, FILES_SHOWN);
   return h("div", {},
-    table("Files", ["Level", "Table", "Bytes", "Smallest key", "Largest key", "Largest seq", "Written"], shown.map((file) =>
+    files.length > 0 && table("Files", ["Level", "Table", "Bytes", "Smallest key", "Largest key", "Largest seq", "Written"], shown.map((file) =>
       row(file.level, link(`/${source}/table`, { cf, file: file.number }, {}, String(file.number).padStart(6, "0")),
         formatBytes(file.size), key(shorten(map.axis.keys[file.first] ?? "")), key(shorten(map.axis.keys[file.last] ?? "")),
         file.largest_seq === null ? "" : formatCount(file.largest_seq), file.created ? formatTime(file.created) : "")), "stack"),

@@ -83,7 +83,7 @@ export function card(title, ...children) {
 
 // Names and values.
 export function facts(pairs) {
-  const shown = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const shown = pairs.filter(([, value]) => ![undefined, null, false, ""].includes(value));
   return h(
     "dl",
     { class: "facts" },

@@ -1,24 +1,24 @@
 // The filter of a table: its size and rate, its fill, a probe, and what other filters would cost.
 
 import { badge, button, card, facts, h, problem, replace } from "./dom.js";
-import { counted, formatBytes, formatCount, formatPercent, formatRate } from "./bytes.js";
+import { counted, formatBytes, formatCount, formatPercent, formatRate, shortName } from "./bytes.js";
 import { getJson, isReport } from "./data.js";
-import { link, navigate } from "./router.js";
+import { keepInAddress, link } from "./router.js";
 import { colour, ramp } from "./colour.js";
-import { histogram, legend } from "./chart.js";
+import { histogram, legend, lineLegend } from "./chart.js";
+import { FilterMap } from "./filter_map.js";
 import { showHeat } from "./heat.js";
 import { probePanel } from "./probe.js";
 import { KIND_NAMES, showWhatIf } from "./what_if.js";
 import { showBudget } from "./budget.js";
-import { shortName } from "./table.js";
 
 // Absent keys that a rate is measured with.
 const ABSENT_KEYS = 10000;
 
 export async function filterPage({ root, source, info, params, signal, isCurrent, adoptFamily }) {
   const { file } = params;
-  const part = Number(params.part ?? 0);
-  const bits = await getJson(`/${source}/filter.json`, part === 0 ? { file } : { file, part }, signal);
+  const load = (part) => getJson(`/${source}/filter.json`, part === 0 ? { file } : { file, part }, signal);
+  const bits = await load(Number(params.part ?? 0));
   if (!isCurrent()) return;
   const { report } = bits;
   const cf = adoptFamily(bits.column_family);
@@ -30,34 +30,13 @@ export async function filterPage({ root, source, info, params, signal, isCurrent
       link(`/${source}/table`, { cf, file }, { class: "button" }, "Table")),
   );
   const charts = h("div", { class: "grid" });
-  if (!bits.layout) {
+  if (bits.layout) await showBits({ root, charts, source, params, bits, load, signal, isCurrent });
+  else {
     root.append(card("No filter", h("p", {}, report.kind === "none"
       ? "This table has no filter: every lookup in its key range reads a block."
       : `The filter has the unknown policy ${report.policy}.`)));
-  } else {
-    const heat = h("div", {});
-    let probed = null;
-    const panel = probePanel(source, params, signal, isCurrent, (probe) => {
-      probed = probe;
-      if (heat.isConnected) showHeat(heat, bits, probe);
-    });
-    // Probed before anything is shown, so that nothing moves.
-    await panel.first;
-    if (!isCurrent()) return;
-    root.append(
-      h("div", { class: "grid" },
-        card("Size and false-positive rate", reportFacts(report, bits, rateMeasurement(source, file, signal))),
-        !isReport() && card("Probe a key", panel.element)),
-      card(bits.part?.ribbon ? "Columns of the Ribbon" : "Fill of the lines",
-        bits.part_count > 1 && partPicker(source, params, bits, part), heat));
-    showHeat(heat, bits, probed);
-    if (bits.part?.histogram.length > 0) {
-      const unit = bits.part.ribbon ? "segment" : "line";
-      charts.append(card(`Set bits of a ${unit}`, histogram(`Number of ${unit}s by set bits`, bits.part.histogram, bits.part.expected,
-        `set bits of the ${formatCount(bits.part.line_bits)} bits of a ${unit}`, `${unit}s`),
-      legend([[colour("--bar"), `${unit}s of this filter`], ...(bits.part.expected ? [[colour("--expected"), "expected for keys that hash evenly"]] : [])])));
-    }
   }
+  if (!isCurrent()) return;
   const place = () => h("div", {}, h("p", { class: "muted" }, "Loading …"));
   const [what, budget] = [place(), place()];
   charts.append(card("What if", what));
@@ -67,6 +46,60 @@ export async function filterPage({ root, source, info, params, signal, isCurrent
   await showWhatIf(what, { source, report, signal, isCurrent });
   if (isDatabase) await showBudget(budget, { source, signal, isCurrent });
   root.setAttribute("data-ready", "whatif");
+}
+
+// The bits of one part of the filter, which one it is, and a key to probe.
+async function showBits({ root, charts, source, params, bits, load, signal, isCurrent }) {
+  const { file } = params;
+  const heat = h("div", {});
+  const bars = h("section", { class: "card", hidden: true });
+  let [now, probed, picker] = [bits, null, null];
+  const draw = () => {
+    showHeat(heat, now, probed, () => showPart(probed.part));
+    showHistogram(bars, now.part);
+  };
+  const showPart = async (at) => {
+    picker?.show(at);
+    keepInAddress({ part: at === 0 ? undefined : at });
+    try {
+      now = await load(at);
+      if (isCurrent()) draw();
+    } catch (error) {
+      if (isCurrent() && error.name !== "AbortError") replace(heat, problem(error.message));
+    }
+  };
+  const panel = probePanel(source, params, signal, isCurrent, async (probe) => {
+    probed = probe;
+    picker?.lit(probe?.part ?? null);
+    // The part that was probed, unless the address names another one.
+    const isElsewhere = probe?.part !== null && probe?.part !== undefined && probe.part !== now.part?.index;
+    if (isElsewhere && (heat.isConnected || params.part === undefined)) await showPart(probe.part);
+    else if (heat.isConnected) draw();
+  });
+  if (bits.part_count > 1) picker = bits.layout === "block" ? await filterMap({ source, file, bits, signal, showPart }) : partStrip(bits, showPart);
+  // Probed before anything is shown, so that nothing moves.
+  await panel.first;
+  if (!isCurrent()) return;
+  picker?.show(now.part?.index ?? 0);
+  root.append(
+    h("div", { class: "grid" },
+      card("Size and false-positive rate", reportFacts(bits.report, bits, rateMeasurement(source, file, signal))),
+      !isReport() && card("Probe a key", panel.element)),
+    card(bits.part?.ribbon ? "Columns of the Ribbon" : bits.layout === "block" ? "Filters over the file" : "Fill of the lines", picker?.element, heat));
+  charts.append(bars);
+  draw();
+}
+
+function showHistogram(element, part) {
+  element.hidden = !(part?.histogram.length > 0);
+  if (element.hidden) return;
+  const unit = part.ribbon ? "segment" : "line";
+  element.setAttribute("aria-label", `Set bits of a ${unit}`);
+  replace(element, h("h2", {}, `Set bits of a ${unit}`),
+    histogram(`Number of ${unit}s by set bits`, part.histogram, part.expected,
+      `set bits of the ${formatCount(part.line_bits)} bits of a ${unit}`, `${unit}s`),
+    h("div", { class: "legends" }, legend([[colour("--bar"), `${unit}s of this filter`]]),
+      part.expected && lineLegend([{ colour: colour("--expected"), name: `expected if keys hash evenly${part.ribbon ? ", without the last block" : ""}` }])));
 }
 
 function reportFacts(report, bits, measurement) {
@@ -105,20 +138,53 @@ function rateMeasurement(source, file, signal) {
   return place;
 }
 
-function partPicker(source, params, bits, part) {
-  const cells = bits.parts.slice(0, 2000).map((it, at) => {
-    const share = it.fill ?? 0.5;
-    return h("button", {
-      type: "button", class: "part", "aria-current": at === part ? "true" : undefined,
-      "aria-label": `Part ${at}, ${KIND_NAMES[it.kind] ?? it.kind}, ${formatBytes(it.bytes)}`,
-      title: `part ${at}: ${it.kind}, ${formatBytes(it.bytes)}, ${it.fill === null ? "" : formatPercent(it.fill)}`,
-      style: { background: it.bytes === 0 ? colour("--unknown") : ramp(share) },
-      onclick: () => navigate(`/${source}/filter`, { ...params, part: at }),
-    });
-  });
-  return h("div", {},
-    h("p", {}, bits.layout === "block"
-      ? `${counted(bits.part_count, "filter")}, one for every ${formatBytes(bits.span ?? 2048)} of data blocks, coloured by fill.`
-      : `${counted(bits.part_count, "partition")}, coloured by fill. Partition ${part} is shown below.`),
-    h("div", { class: "parts" }, cells));
+// The partitions, a button each.
+function partStrip(bits, showPart) {
+  const cells = bits.parts.slice(0, 2000).map((it, at) => h("button", {
+    type: "button", class: "part",
+    "aria-label": `Part ${at}, ${KIND_NAMES[it.kind] ?? it.kind}, ${formatBytes(it.bytes)}`,
+    title: `part ${at}: ${it.kind}, ${formatBytes(it.bytes)}${it.fill === null ? "" : `, ${formatPercent(it.fill)} of its bits set`}`,
+    style: { background: it.bytes === 0 ? colour("--unknown") : ramp(it.fill ?? 0.5) },
+    onclick: () => showPart(at),
+  }));
+  const text = h("p", {});
+  let [shown, lit] = [0, null];
+  const update = () => {
+    cells.forEach((cell, at) => cell.classList.toggle("lit-part", at === lit));
+    replace(text, `${counted(bits.part_count, "partition")}. Partition ${formatCount(shown)} is shown below${lit === null ? "" : `; the key is in partition ${formatCount(lit)}`}.`);
+  };
+  return {
+    element: h("div", {}, text, h("div", { class: "parts" }, cells)),
+    show: (at) => {
+      cells[shown]?.removeAttribute("aria-current");
+      cells[at]?.setAttribute("aria-current", "true");
+      shown = at;
+      update();
+    },
+    lit: (at) => {
+      lit = at;
+      update();
+    },
+  };
+}
+
+// The filters of a filter block over the data blocks; where those are not known, as a strip.
+async function filterMap({ source, file, bits, signal, showPart }) {
+  let page;
+  try {
+    page = await getJson(`/${source}/blocks.json`, { file }, signal);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    return partStrip(bits, showPart);
+  }
+  const blocks = page.blocks.filter(([kind]) => kind === "data").map(([, offset, length]) => ({ offset, length }));
+  const span = bits.span ?? 2048;
+  const map = new FilterMap({ blocks, filters: bits.parts, span, onSelect: showPart });
+  return {
+    element: h("div", {},
+      h("p", {}, `${counted(bits.part_count, "filter")}: each is of the data blocks that start in its ${formatBytes(span)} of the file. Coloured by fill; where no block starts, a filter is empty.`),
+      map.element),
+    show: (at) => map.show(at),
+    lit: (at) => map.show(map.selected, at),
+  };
 }

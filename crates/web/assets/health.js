@@ -1,10 +1,9 @@
 // Verification: runs while it is shown, with its problems linked to their place.
 
 import { announce, badge, button, card, h, problem, replace, row, table } from "./dom.js";
-import { counted, formatBytes, formatCount } from "./bytes.js";
+import { counted, formatBytes, formatCount, shortName } from "./bytes.js";
 import { getJson, isReport, streamEvents } from "./data.js";
 import { link } from "./router.js";
-import { shortName } from "./table.js";
 
 const REDRAW = 500;
 const SHOWN = 200;

@@ -1,6 +1,6 @@
 // The fill of a filter: a cell for each line or segment, coloured by its set bits.
 
-import { h, replace } from "./dom.js";
+import { button, h, replace } from "./dom.js";
 import { bitsOf, counted, formatCount } from "./bytes.js";
 import { colour, ramp } from "./colour.js";
 import { rampBar } from "./chart.js";
@@ -8,7 +8,8 @@ import { rampBar } from "./chart.js";
 const MARGIN = 5;
 
 // Cells of lines, coloured by their set bits; the probed one is marked.
-export function showHeat(element, bits, probe) {
+// `openProbed` shows the part that was probed, if it is another one.
+export function showHeat(element, bits, probe, openProbed) {
   const { part } = bits;
   if (!part || part.cells.length === 0) {
     replace(element, h("p", { class: "muted" }, "This part has no bits to show."));
@@ -18,7 +19,8 @@ export function showHeat(element, bits, probe) {
   const isBits = part.lines === 1 && part.line;
   const canvas = h("canvas", { class: "heat", role: "img", "aria-label":
     `${formatCount(part.lines)} ${columns ? "segments" : "lines"} of ${part.line_bits} bits, coloured by set bits` });
-  const lit = probe?.part === part.index || probe?.part === undefined ? probe : null;
+  const lit = probe?.part === part.index || (probe?.part ?? null) === null ? probe : null;
+  const isElsewhere = probe && !lit;
   const index = lit?.answer?.place?.line?.index ?? lit?.answer?.place?.slots?.first_segment;
   const text = part.lines_per_cell > 1 ? `Each cell is ${part.lines_per_cell} ${columns ? "segments" : "lines"}. ` : "";
   const half = part.line_bits / 2;
@@ -28,13 +30,14 @@ export function showHeat(element, bits, probe) {
   const extent = [Math.max(0, (least + most - spread) / 2), Math.min(part.line_bits, (least + most + spread) / 2)];
   replace(element,
     h("p", { class: "muted" }, isBits
-      ? `One line of ${formatCount(part.line_bits)} bits: each cell is a bit.`
+      ? `${bits.part_count > 1 ? `Filter ${formatCount(part.index)}: ` : ""}${formatCount(part.line_bits)} bits, a cell each.`
       : columns
         ? `${text}${formatCount(columns.blocks)} blocks of 128 slots; ${columns.upper_columns} columns from block ${formatCount(columns.upper_start_block)} on, ${columns.upper_columns - 1} before. About half of the bits are set, whatever the keys, and fewer in the last block.`
         : `${text}${counted(part.lines, "line")} of ${part.line_bits} bits. A full filter has about half of its bits set: ${half}.`),
     canvas,
     h("span", { class: "ramp-labels" }, h("span", {}, isBits ? "0" : `${counted(Math.round(extent[0]), "bit")} set`), rampBar(), h("span", {}, isBits ? "1" : `${counted(Math.round(extent[1]), "bit")} set`)),
-    index !== undefined && h("p", { class: "lit-text" }, `The key's ${columns ? "slots start in segment" : "bits are in line"} ${formatCount(index)}; the filter has ${counted(part.lines, columns ? "segment" : "line")}.`));
+    isElsewhere && h("p", { class: "lit-text" }, `The key is in part ${formatCount(probe.part)}. `, button("Show it", openProbed, { class: "linklike" })),
+    index !== undefined && !isBits && h("p", { class: "lit-text" }, `The key's ${columns ? "slots start in segment" : "bits are in line"} ${formatCount(index)}, of ${formatCount(part.lines)} from 0 to ${formatCount(part.lines - 1)}.`));
   const draw = () => {
     if (isBits) drawCells(canvas, bitsOf(part.line), [0, 1], lit ? lit.answer.probes.map((it) => it.position) : []);
     else drawCells(canvas, part.cells, extent, index === undefined ? [] : [Math.floor(index / part.lines_per_cell)]);

@@ -16,7 +16,8 @@ const FIELD_CLASSES = [
   [/checksum|magic/, "f-check"],
 ];
 
-function classOf(name) {
+// The class of a field, and the variable with its colour.
+export function classOf(name) {
   return FIELD_CLASSES.find(([pattern]) => pattern.test(name))?.[1] ?? "f-other";
 }
 

@@ -1,78 +1,77 @@
 // The history of a column family: a slider over the edits of its MANIFEST.
 
 import { append, button, h, replace } from "./dom.js";
-import { counted, formatCount } from "./bytes.js";
+import { formatCount } from "./bytes.js";
 import { getJson } from "./data.js";
-import { heightOf } from "./levels.js";
 
-// Shows the slider. Returns whether there ever were files.
-export async function showHistory(element, { source, cf, map, levels, place, showScale, signal, isCurrent }) {
-  let history;
-  try {
-    history = await getJson(`/${source}/history.json`, { cf }, signal);
-  } catch (error) {
-    if (isCurrent() && error.name !== "AbortError") replace(element, h("p", { class: "muted" }, error.message));
-    return false;
-  }
-  if (!isCurrent() || history.edits.length === 0) return false;
-  const files = new Map(history.files.map((file) => [file.number, file]));
-  const count = history.edits.length;
-  // The map has room for its tallest state, so that the slider stays where it is.
-  place.style.minHeight = `${tallest(history, files) + levels.viewport.element.clientHeight - levels.viewport.canvas.clientHeight}px`;
-  const text = h("output", { class: "edit" });
-  const slider = h("input", { type: "range", min: "0", max: String(count), value: String(count), step: "1",
+// The controls, and `load`, which fetches the history and makes them work. They are above the map, which has
+// another height in each state: what is below it moves, they do not.
+export function historyPanel({ source, cf, map, levels, onShow, signal, isCurrent }) {
+  const text = h("output", { class: "edit" }, "Reading the MANIFEST …");
+  const slider = h("input", { type: "range", min: "0", max: "1", value: "1", step: "1", disabled: true,
     "aria-label": "Edit of the MANIFEST" });
-  let timer = null;
-  const show = (at) => {
-    slider.value = String(at);
-    if (at === count) levels.show(map.axis, map.levels);
-    else levels.show(history.axis, levelsAt(history, files, at));
-    showScale();
-    replace(text, describeEdit(history, at, count));
-    slider.setAttribute("aria-valuetext", text.textContent);
-  };
-  const stop = () => {
-    clearInterval(timer);
-    timer = null;
-    replace(play, "Play");
-  };
-  const play = button("Play", () => {
-    if (timer) return stop();
-    replace(play, "Stop");
-    if (Number(slider.value) === count) show(0);
-    timer = setInterval(() => {
-      const next = Number(slider.value) + 1;
-      if (next > count || !isCurrent()) return stop();
-      return show(next);
-    }, Math.max(60, Math.min(700, 12000 / count)));
-    return undefined;
-  });
-  slider.addEventListener("input", () => show(Number(slider.value)));
-  append(element, [
-    h("h3", {}, "History of the MANIFEST"),
-    h("div", { class: "slider" }, play,
-      button("Previous", () => show(Math.max(0, Number(slider.value) - 1))),
-      button("Next", () => show(Math.min(count, Number(slider.value) + 1))), slider),
-    text,
-    history.from > 0 && h("p", { class: "muted" }, `The last ${formatCount(count)} of ${formatCount(history.total)} edits.`),
-  ]);
-  show(count);
-  return files.size > 0;
-}
+  const more = h("span", {});
+  const play = button("Play", () => {}, { disabled: true });
+  const [previous, next] = ["Previous", "Next"].map((name) => button(name, () => {}, { disabled: true }));
+  const element = h("div", { class: "history" },
+    h("h3", {}, "History of the MANIFEST"), h("div", { class: "slider" }, play, previous, next, slider), text, more);
 
-// The height of the map in the state that needs most.
-function tallest(history, files) {
-  const levels = new Map();
-  const of = (level) => levels.get(level) ?? levels.set(level, new Map()).get(level);
-  history.base.forEach(([level, number]) => of(level).set(number, files.get(number)));
-  const height = () => heightOf([...levels].map(([level, live]) => ({ level, size: 0, files: inOrder(level, [...live.values()].filter(Boolean)) })));
-  let most = height();
-  for (const edit of history.edits) {
-    edit.deleted.forEach(([level, number]) => of(level).delete(number));
-    edit.added.forEach(([level, number]) => of(level).set(number, files.get(number)));
-    most = Math.max(most, height());
-  }
-  return most;
+  const load = async () => {
+    let history;
+    try {
+      history = await getJson(`/${source}/history.json`, { cf }, signal);
+    } catch (error) {
+      if (isCurrent() && error.name !== "AbortError") replace(text, error.message);
+      return;
+    }
+    if (!isCurrent()) return;
+    const count = history.edits.length;
+    if (count === 0) {
+      replace(text, "The MANIFEST has no edits of this column family.");
+      return;
+    }
+    const files = new Map(history.files.map((file) => [file.number, file]));
+    let timer = null;
+    const show = (at) => {
+      slider.value = String(at);
+      const now = at === count ? map.levels : levelsAt(history, files, at);
+      levels.show(at === count ? map.axis : history.axis, now);
+      // What the edit has added is outlined.
+      levels.mark(at === 0 ? [] : history.edits[at - 1].added.map(([, number]) => number));
+      onShow(now);
+      describe(at);
+    };
+    const describe = (at) => {
+      replace(text, describeEdit(history, at, count));
+      slider.setAttribute("aria-valuetext", text.textContent);
+    };
+    const stop = () => {
+      clearInterval(timer);
+      timer = null;
+      replace(play, "Play");
+    };
+    const toggle = () => {
+      if (timer) return stop();
+      replace(play, "Stop");
+      if (Number(slider.value) === count) show(0);
+      timer = setInterval(() => {
+        const at = Number(slider.value) + 1;
+        if (at > count || !isCurrent()) return stop();
+        return show(at);
+      }, Math.max(60, Math.min(700, 12000 / count)));
+      return undefined;
+    };
+    slider.max = String(count);
+    slider.value = String(count);
+    play.addEventListener("click", toggle);
+    previous.addEventListener("click", () => show(Math.max(0, Number(slider.value) - 1)));
+    next.addEventListener("click", () => show(Math.min(count, Number(slider.value) + 1)));
+    slider.addEventListener("input", () => show(Number(slider.value)));
+    for (const control of [play, previous, next, slider]) control.disabled = false;
+    if (history.from > 0) append(more, [h("p", { class: "muted" }, `The last ${formatCount(count)} of ${formatCount(history.total)} edits.`)]);
+    describe(count);
+  };
+  return { element, load };
 }
 
 // Level 0 from the newest file to the oldest, other levels by key.
@@ -108,11 +107,12 @@ function describeEdit(history, at, count) {
   const by = (files) => {
     const levels = new Map();
     files.forEach(([level]) => levels.set(level, (levels.get(level) ?? 0) + 1));
-    return [...levels].map(([level, number]) => `${counted(number, "file")} in level ${level}`).join(", ");
+    return [...levels].map(([level, number]) => `${formatCount(number)} in level ${level}`).join(", ");
   };
-  const parts = [`Edit ${edit.index + 1} of ${history.total}: ${edit.reason}`];
-  if (edit.deleted.length > 0) parts.push(`− ${by(edit.deleted)}`);
-  if (edit.added.length > 0) parts.push(`+ ${by(edit.added)}`);
-  if (at === count) parts.push("(now)");
-  return parts.join("  ");
+  const changes = [];
+  if (edit.deleted.length > 0) changes.push(`deleted files: ${by(edit.deleted)}`);
+  if (edit.added.length > 0) changes.push(`added files: ${by(edit.added)}`);
+  const now = at === count ? " (now)" : "";
+  return [h("strong", {}, `Edit ${formatCount(edit.index + 1)} of ${formatCount(history.total)}: ${edit.reason}`), now,
+    changes.length > 0 && h("span", { class: "changes" }, changes.join("; "))];
 }

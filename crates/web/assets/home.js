@@ -1,7 +1,7 @@
 // The list of what is inspected.
 
 import { badge, card, h, problem } from "./dom.js";
-import { formatBytes } from "./bytes.js";
+import { formatBytes, shortName } from "./bytes.js";
 import { link } from "./router.js";
 
 export function homePage({ root, index }) {
@@ -12,7 +12,8 @@ export function homePage({ root, index }) {
       { class: "cards" },
       index.sources.map((source, at) =>
         card(
-          source.file,
+          shortName(source.file),
+          shortName(source.file) !== source.file && h("p", { class: "path" }, source.file),
           h("p", {}, badge(source.kind, source.kind === "failed" ? "no" : ""), " ", source.size === null ? "" : formatBytes(source.size)),
           source.problem && problem(source.problem),
           source.kind !== "failed" &&

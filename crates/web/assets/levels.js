@@ -43,11 +43,6 @@ function place(rows) {
   return y + 6;
 }
 
-// The height of a map of these levels.
-export function heightOf(levels) {
-  return place(arrange(levels)) + DEPTH + 22;
-}
-
 export class LevelsMap {
   // `options`: axis, levels, tails (a Map by file number), onSelect(file), onOpen(file).
   constructor(options) {
@@ -56,6 +51,7 @@ export class LevelsMap {
     this.colourBy = options.colourBy ?? "size";
     this.selected = null;
     this.lit = null;
+    this.marked = new Set();
     this.slot = null;
     this.viewport = new Viewport({
       label: "Levels and files over the key axis",
@@ -127,6 +123,12 @@ export class LevelsMap {
   light(states, slot) {
     this.lit = states;
     this.slot = slot;
+    this.viewport.redraw();
+  }
+
+  // Outlines the files with these numbers.
+  mark(numbers) {
+    this.marked = new Set(numbers);
     this.viewport.redraw();
   }
 
@@ -217,7 +219,7 @@ export class LevelsMap {
       const [a, b] = [viewport.x(this.edges[file.first]), viewport.x(this.edges[file.last + 1])];
       if (b < LEFT || a > width) continue;
       // Thousands of files in a pixel are drawn once.
-      if (b - a < 0.5 && Math.floor(a * 2) === last && file !== this.selected) continue;
+      if (b - a < 0.5 && Math.floor(a * 2) === last && file !== this.selected && !this.lit?.has(file.number)) continue;
       last = Math.floor(a * 2);
       const quantity = this.quantity(file);
       // The root of a size: small files differ, too.
@@ -234,8 +236,8 @@ export class LevelsMap {
         context.lineWidth = 3;
         context.strokeRect(a + 1.5, row.y + 1.5, Math.max(wide - 3, 1), row.height - 3);
       }
-      if (file === this.selected) {
-        context.strokeStyle = colour("--accent");
+      if (file === this.selected || this.marked.has(file.number)) {
+        context.strokeStyle = colour(file === this.selected ? "--accent" : "--lit");
         context.lineWidth = 3;
         context.strokeRect(a + 0.5, row.y + 1, Math.max(wide - 1, 2), row.height - 2);
       }
@@ -266,6 +268,7 @@ export class LevelsMap {
     context.lineTo(width, base);
     context.fill();
     context.strokeStyle = colour("--border");
+    context.lineWidth = 1;
     context.strokeRect(LEFT, depthTop, width - LEFT, DEPTH);
   }
 

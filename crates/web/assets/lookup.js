@@ -4,6 +4,7 @@ import { badge, card, facts, h, key, problem, select } from "./dom.js";
 import { counted, formatBytes, formatCount, formatMicros } from "./bytes.js";
 import { getJson } from "./data.js";
 import { link, navigate } from "./router.js";
+import { colour } from "./colour.js";
 import { LevelsMap } from "./levels.js";
 import { probeView } from "./probe.js";
 
@@ -60,10 +61,11 @@ export async function lookupPage({ root, source, info, params, signal, isCurrent
       found.problem && problem(found.problem),
       h("ul", { class: "figures" },
         figure(formatMicros(found.elapsed_micros), "for the lookup, cached"),
-        figure(formatCount(touched.filters), "filters probed"),
-        figure(formatCount(touched.indexes), "indexes searched"),
-        figure(formatCount(touched.data_blocks), "data blocks read"),
-        figure(formatBytes(touched.stored_bytes), "read from files"))));
+        figure(formatCount(touched.filters), touched.filters === 1 ? "filter probed" : "filters probed"),
+        figure(formatCount(touched.indexes), touched.indexes === 1 ? "index searched" : "indexes searched"),
+        figure(formatCount(touched.data_blocks), touched.data_blocks === 1 ? "data block read" : "data blocks read"),
+        figure(formatBytes(touched.stored_bytes), "read from files"),
+        figure(formatBytes(touched.decoded_bytes), "decompressed and searched"))));
   if (isDatabase && params.file === undefined) await showMap(root, { source, params, found, signal, isCurrent });
   root.append(h("h2", {}, "The steps of the lookup"), h("ol", { class: "steps" }, joined(found.steps).map((step, at) => stepView(step, at, source, params.cf))));
   root.setAttribute("data-ready", "lookup");
@@ -103,14 +105,20 @@ async function showMap(root, { source, params, found, signal, isCurrent }) {
   }
   levels.light(states, found.slot);
   root.append(card("Files on the path", levels.element,
-    h("p", { class: "muted" }, "Outlined files were probed; the others are out of range or were not needed. The dashed line is the key.")));
+    outlineLegend([["--warn", "its filter excludes the key"], ["--accent", "searched, not found"], ["--good", "found"]]),
+    h("p", { class: "muted" }, "Pale files are out of range or were not needed. The dashed line is the key.")));
+}
+
+function outlineLegend(items) {
+  return h("ul", { class: "legend outlines" }, items.map(([name, text]) =>
+    h("li", {}, h("span", { class: "swatch", style: { borderColor: colour(name) } }), text)));
 }
 
 function stepView(step, at, source, cf) {
   const delay = { animationDelay: `${Math.min(at, 20) * 90}ms` };
   switch (step.source) {
     case "memtable":
-      return h("li", { class: "step", style: delay }, h("h3", {}, "Write-ahead log"),
+      return h("li", { class: "step", style: delay }, h("h3", {}, "Memtable, from the write-ahead log"),
         step.range_deletion !== null && tombstone(step),
         step.entries.length === 0 ? h("p", { class: "muted" }, "No entry of the key.") : entryList(step.entries));
     case "out_of_range":

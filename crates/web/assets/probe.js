@@ -17,7 +17,7 @@ export function probePanel(source, params, signal, isCurrent, onProbe) {
       const found = await getJson(`/${source}/probe.json`, { file: params.file, key: text }, signal);
       if (!isCurrent()) return;
       replace(answer, found.probes.length === 0 ? h("p", {}, "No filter is probed for this key.") : found.probes.map((it) => probeView(it, found)));
-      onProbe(found.probes[0] ?? null);
+      await onProbe(found.probes[0] ?? null);
     } catch (error) {
       if (error.name !== "AbortError") replace(answer, problem(error.message));
     }
@@ -42,7 +42,7 @@ export function probeView(probe, found = null) {
     facts([
       ["Probed for", answer.question === "prefix" ? ["the prefix ", key(answer.prefix ?? "")] : answer.question === "nothing" ? answer.reason : "the whole key"],
       ["Hash", answer.hash && h("code", {}, answer.hash)],
-      ["Line", answer.place?.line && `${formatCount(answer.place.line.index)}; the filter has ${formatCount(answer.place.line.count)}`],
+      ["Line", answer.place?.line?.count > 1 && `${formatCount(answer.place.line.index)}, of ${formatCount(answer.place.line.count)} from 0 to ${formatCount(answer.place.line.count - 1)}`],
       ["Slots", answer.place?.slots && `${formatCount(answer.place.slots.start)} to ${formatCount(answer.place.slots.start + 127)} of ${formatCount(answer.place.slots.count)}`],
       ["Partition", answer.partition && `at ${formatCount(answer.partition.offset)}, ${formatBytes(answer.partition.length)}`],
       ["Bits probed", answer.probes.length > 0 && h("span", { class: "probes" }, answer.probes.map((it, at) =>

@@ -36,6 +36,7 @@ export function navigate(path, params = {}) {
 export function keepInAddress(changes) {
   const { path, params } = currentView();
   history.replaceState(null, "", hrefOf(path, { ...params, ...changes }));
+  document.querySelector("a.twin")?.setAttribute("href", twinOf(currentView()));
 }
 
 // A link to a view.

@@ -6,6 +6,7 @@ import { getJson, isReport } from "./data.js";
 import { keepInAddress, link, navigate } from "./router.js";
 
 const VIEWS = [["text", "Text"], ["hex", "Hex"], ["json", "JSON"], ["number", "Number"]];
+const KEY_VIEWS = [["text", "Text"], ["hex", "Hex"], ["number", "Number"]];
 
 // A value as one of the views shows it.
 function show(hex, view) {
@@ -14,6 +15,11 @@ function show(hex, view) {
   if (view === "json") return asJson(bytes) ?? escapeBytes(bytes);
   if (view === "number") return asNumbers(bytes).map(([name, value]) => `${value} (${name})`).join("\n") || escapeBytes(bytes);
   return asText(bytes) ?? escapeBytes(bytes);
+}
+
+// A key: as text in the form that fields and addresses take.
+function showKey(hex, view) {
+  return view === "text" ? escapeBytes(fromHex(hex)) : show(hex, view);
 }
 
 export async function scanPage({ root, source, info, params, signal, isCurrent }) {
@@ -29,10 +35,10 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
   const prefix = h("input", { type: "text", id: "scan-prefix", class: "key-input", value: found ? escapeBytes(fromHex(found)) : "", autocomplete: "off", spellcheck: "false",
     placeholder: "start of the keys" });
   const of = { file: params.file, cf: params.cf };
-  const state = { view: params.view ?? "text" };
+  const state = { view: params.view ?? "text", keys: params.keys ?? "text" };
   const results = h("div", {});
   const versions = h("div", { "aria-live": "polite" });
-  const go = (to) => navigate(`/${source}/scan`, { ...of, encoding: "hex", prefix: found, view: state.view, ...to });
+  const go = (to) => navigate(`/${source}/scan`, { ...of, encoding: "hex", prefix: found, view: state.view, keys: state.keys === "text" ? undefined : state.keys, ...to });
   root.append(
     h("h1", {}, "Keys and values"),
     h("form", { class: "card toolbar", onsubmit: (event) => {
@@ -43,6 +49,11 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
     families.length > 1 && select("Column family", families.map((it) => [it, it]), params.cf ?? "default",
       (cf) => navigate(`/${source}/scan`, { cf, view: state.view })),
     !isReport() && h("button", { type: "submit", class: "primary" }, "Find"),
+    h("span", { class: "field" }, h("span", {}, "Keys as"), choice("View of keys", KEY_VIEWS, state.keys, (keys) => {
+      state.keys = keys;
+      keepInAddress({ keys });
+      draw();
+    })),
     h("span", { class: "field" }, h("span", {}, "Values as"), choice("View of values", VIEWS, state.view, (view) => {
       state.view = view;
       keepInAddress({ view });
@@ -70,7 +81,7 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
   };
   const draw = () => {
     const rows = page.rows.map((it) => row(
-      key(escapeBytes(fromHex(it.key))),
+      key(showKey(it.key, state.keys)),
       it.value === null
         ? h("span", { class: "muted" }, it.merge ? `${counted(it.merge.length, "operand")}, unmerged` : "unresolved")
         : it.columns ? columnsView(it.columns, state.view)

@@ -1,7 +1,7 @@
 // A table: its blocks, one of them in detail, the index, properties.
 
 import { badge, button, card, facts, h, key, problem, replace, row, table } from "./dom.js";
-import { formatBytes, formatCount, formatPercent, formatTime, shorten } from "./bytes.js";
+import { formatBytes, formatCount, formatPercent, formatTime, shorten, shortName } from "./bytes.js";
 import { getJson } from "./data.js";
 import { keepInAddress, link } from "./router.js";
 import { showBlock } from "./block.js";
@@ -10,6 +10,8 @@ import { zoomButtons } from "./viewport.js";
 
 const PLACES = 50000;
 const DETAILS = 500;
+// Bytes of a block that are loaded to draw its fields.
+const BYTES = 4096;
 
 export async function tablePage({ root, source, params, signal, isCurrent, adoptFamily }) {
   const file = params.file;
@@ -22,7 +24,13 @@ export async function tablePage({ root, source, params, signal, isCurrent, adopt
   const { info } = page;
   const blocks = first.blocks.map(([kind, offset, length]) => ({ kind, offset, length }));
   const panel = h("div", { class: "block-panel" });
-  const map = new BlockMap(blocks, info.size, (block) => open(block.offset));
+  const describeBytes = (block, offset) => {
+    const from = block.kind === "footer" ? 0 : Math.max(0, offset - block.offset - BYTES / 2);
+    const of = { file, offset: block.offset, bytes_from: from || undefined, bytes: BYTES, entries: 1 };
+    // What cannot be had is not drawn.
+    return getJson(`/${source}/block.json`, of, signal).catch(() => null);
+  };
+  const map = new BlockMap(blocks, info.size, (block) => open(block.offset), describeBytes);
   const open = (offset) => {
     keepInAddress({ block: offset });
     map.select(offset);
@@ -45,7 +53,7 @@ export async function tablePage({ root, source, params, signal, isCurrent, adopt
   replace(kinds, kindLegend(blocks));
   const start = params.block === undefined ? undefined : Number(params.block);
   if (start !== undefined && blocks.some((block) => block.offset === start)) await open(start);
-  else replace(panel, h("p", { class: "muted" }, "Select a block to see its entries and bytes. Comma and period go through the blocks."));
+  else replace(panel, h("p", { class: "muted" }, "Select a block to see its entries and bytes; zoom in to see its fields. Comma and period go through the blocks. The filled part of a block is its stored size, all of it the decompressed size; a red line marks damage."));
   if (!isCurrent()) return;
   // Added below what is complete, so that nothing moves.
   root.append(
@@ -87,10 +95,6 @@ async function loadDetails({ source, file, blocks, map, signal, isCurrent }) {
     from += Math.max(page.blocks.length, 1);
     map.viewport.redraw();
   }
-}
-
-export function shortName(path) {
-  return path.split("/").pop();
 }
 
 function tableFacts(info, tail) {
@@ -163,9 +167,14 @@ function tombstones(page) {
       h("p", { class: "muted" }, `The first ${page.range_tombstones.length} of ${formatCount(page.range_tombstone_count)}.`));
 }
 
+// A name that lines break after its dots and underscores.
+function breakable(name) {
+  return name.split(/(?<=[._])/).map((part) => [part, h("wbr", {})]);
+}
+
 function properties(info) {
   const rows = Object.entries(info.properties).map(([name, value]) =>
-    row(h("code", { class: "name" }, name), typeof value === "number" ? formatCount(value) : h("code", { class: "value" }, value)));
+    row(h("code", { class: "name" }, breakable(name)), typeof value === "number" ? formatCount(value) : h("code", { class: "value" }, value)));
   if (rows.length === 0) return h("p", { class: "muted" }, "LevelDB's tables have no properties.");
   return table("Properties", ["Name", "Value"], rows);
 }

@@ -90,6 +90,8 @@ export class Viewport {
 
   // Makes sure that an item is seen, and large enough.
   reveal(start, end) {
+    // Before it is shown, everything fits.
+    if (this.canvas.clientWidth === 0) return this.redraw();
     const length = this.end - this.start;
     const isSeen = start >= this.start && end <= this.end;
     const isLarge = ((end - start) / length) * this.width >= 2;

@@ -1,10 +1,10 @@
 // What another filter of a table would cost: curves of all kinds, and a point to move.
 
 import { h, replace, select } from "./dom.js";
-import { formatBytes, formatCount, formatRate } from "./bytes.js";
+import { counted, formatBytes, formatCount, formatRate } from "./bytes.js";
 import { getJson } from "./data.js";
 import { colour } from "./colour.js";
-import { curves, legend } from "./chart.js";
+import { curves, lineLegend } from "./chart.js";
 
 // Keys of a filter whose number of keys is not known.
 const KEYS = 1000000;
@@ -39,6 +39,9 @@ export async function showWhatIf(element, { source, report, signal, isCurrent })
     points: curve.points.filter((point) => point.bits_per_key <= 24).map((point) => [point.bits_per_key, point.rate]),
   }));
   const mark = report.bits_per_key && report.expected_fpr ? [Math.min(report.bits_per_key, 24), report.expected_fpr] : null;
+  const bytesOf = (bitsPerKey) => (bitsPerKey * keys) / 8;
+  const chart = curves("False-positive rate by bits per key, and by memory", list, mark,
+    `bits per key that the filter takes, and memory for ${counted(keys, "key")}`, "rate", (bits) => formatBytes(bytesOf(bits)));
   const result = h("output", { class: "what-if-result", "aria-live": "polite" });
   const kind = Object.hasOwn(colours, report.kind) ? report.kind : "fast_local_bloom";
   // A Ribbon filter takes fewer bits than its policy says, and filters of few keys take more: the rate
@@ -51,11 +54,12 @@ export async function showWhatIf(element, { source, report, signal, isCurrent })
   const update = () => {
     const curve = what.curves.find((it) => it.kind === state.kind);
     const point = curve.points.reduce((best, it) => (Math.abs(it.policy_bits - state.bits) < Math.abs(best.policy_bits - state.bits) ? it : best));
-    const bytes = (point.bits_per_key * keys) / 8;
+    const bytes = bytesOf(point.bits_per_key);
     const change = report.bytes > 0 ? `, ${bytes >= report.bytes ? "+" : "−"}${formatBytes(Math.abs(bytes - report.bytes))}` : "";
     const rate = report.expected_fpr ? ` instead of ${formatRate(report.expected_fpr)}` : "";
     replace(result, h("strong", {}, `${KIND_NAMES[state.kind]}, ${point.policy_bits} bits per key`),
       `: ${formatBytes(bytes)} for ${formatCount(keys)} keys${change}; false-positive rate ${formatRate(point.rate)}${rate}`);
+    chart.choose([Math.min(point.bits_per_key, 24), point.rate]);
     slider.setAttribute("aria-valuetext", `${state.bits} bits per key`);
   };
   slider.addEventListener("input", () => {
@@ -70,7 +74,7 @@ export async function showWhatIf(element, { source, report, signal, isCurrent })
       }),
       h("label", { class: "field wide" }, h("span", {}, "Bits per key"), slider)),
     result,
-    curves("False-positive rate by bits per key", list, mark, "bits per key that the filter takes", "rate"),
-    legend(list.map((curve) => [curve.colour, curve.name])));
+    chart.element,
+    lineLegend(list));
   update();
 }

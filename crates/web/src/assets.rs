@@ -26,12 +26,15 @@ macro_rules! assets {
 /// The modules of the pages.
 pub(crate) const MODULES: &[Asset] = assets! { JAVASCRIPT;
     "bytes.js" "dom.js" "data.js" "router.js" "colour.js" "chart.js" "viewport.js"
-    "home.js" "levels.js" "history.js" "database.js" "hex.js" "block.js" "block_map.js" "table.js" "heat.js" "probe.js" "what_if.js"
-    "budget.js" "filter.js" "lookup.js" "scan.js" "health.js" "app.js"
+    "home.js" "levels.js" "history.js" "database.js" "hex.js" "block.js" "block_map.js" "table.js" "heat.js"
+    "filter_map.js" "probe.js" "what_if.js" "budget.js" "filter.js" "lookup.js" "scan.js" "health.js" "app.js"
 };
 
 /// The HTML of all pages.
 pub(crate) const SHELL: &str = include_str!("../assets/index.html");
+
+/// The start of the lines by which the browser loads all modules at once.
+pub(crate) const MODULE_PRELOAD: &str = "<link rel=\"modulepreload\" href=\"";
 
 /// The style of all pages.
 pub(crate) const STYLE: &Asset = &Asset {
@@ -71,6 +74,15 @@ mod tests {
             }
         }
         assert!(!imports(MODULES[MODULES.len() - 1].text).is_empty());
+    }
+
+    /// The browser loads all modules at once.
+    #[test]
+    fn modules_are_preloaded() {
+        let preloaded = SHELL.lines().filter_map(|line| {
+            line.strip_prefix(MODULE_PRELOAD)?.strip_prefix("/assets/")?.strip_suffix("\">")
+        });
+        assert!(preloaded.eq(MODULES.iter().map(|module| module.name)));
     }
 
     /// What a module imports, the other one exports, and the module uses.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use sstkit_db::ColumnFamily;
 
-use crate::assets::{MODULES, SHELL, STYLE};
+use crate::assets::{MODULE_PRELOAD, MODULES, SHELL, STYLE};
 use crate::error::Result;
 use crate::inspector::Inspector;
 use crate::source::{InspectedSource, Opened};
@@ -314,7 +314,10 @@ fn shell(nonce: &str) -> (String, String) {
          form-action 'none'\">"
     );
     let style = format!("<style nonce=\"{nonce}\">\n{}</style>", STYLE.text);
-    let html = SHELL
+    // The modules are in the page itself.
+    let lines = SHELL.lines().filter(|line| !line.starts_with(MODULE_PRELOAD));
+    let html: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let html = html
         .replace("<link rel=\"icon\" href=\"/assets/icon.svg\">", &policy)
         .replace("<link rel=\"stylesheet\" href=\"/assets/style.css\">", &style);
     let script = "<script type=\"module\" src=\"/assets/app.js\"></script>";

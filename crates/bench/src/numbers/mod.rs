@@ -13,6 +13,7 @@ mod comparisons;
 mod diff;
 mod fuzzing;
 mod goals;
+mod inspector;
 mod redesign;
 mod refilter;
 mod salvage;
@@ -54,6 +55,8 @@ pub struct Records {
     refilters: Vec<serde_json::Value>,
     /// `sst serve` under load.
     serves: Vec<serde_json::Value>,
+    /// The inspector in a browser.
+    inspectors: Vec<serde_json::Value>,
     salvage: serde_json::Value,
 }
 
@@ -78,6 +81,7 @@ impl Records {
             diffs: runs("diff-")?,
             refilters: runs("refilter-")?,
             serves: runs("serve-")?,
+            inspectors: runs("inspector-")?,
             salvage: json(&folder.join("salvage.json"))?,
         })
     }
@@ -93,6 +97,7 @@ impl Records {
             "diff" => diff::table(&self.diffs),
             "refilter" => refilter::table(&self.refilters),
             "serve" => serve::table(&self.serves),
+            "inspector" => inspector::table(&self.inspectors),
             "salvage" => salvage::table(&self.salvage),
             _ => Err(format!("there is no table \"{name}\"").into()),
         }
@@ -133,6 +138,7 @@ mod tests {
             diffs: Vec::new(),
             refilters: Vec::new(),
             serves: Vec::new(),
+            inspectors: Vec::new(),
             salvage: json!({}),
         }
     }

@@ -1,7 +1,8 @@
 //! The files of a column family over the key axis, from the MANIFEST alone.
 
 use serde::Serialize;
-use sstkit_db::{ColumnFamily, Database, LevelFile};
+use sstkit_db::{ColumnFamily, Database, Level, LevelFile};
+use sstkit_table::raw::property_names;
 
 use super::info::BlobFileInfo;
 use crate::encoding::Encoding;
@@ -105,7 +106,8 @@ impl DatabaseMap {
     /// The most files in a map.
     pub const MAX_FILES: usize = 20_000;
 
-    /// Describes a column family. Reads no file.
+    /// Describes a column family. Reads no file; where OPTIONS names no merge operator, the tails of two
+    /// tables, however many there are.
     pub fn of(
         name: impl Into<String>,
         database: &Database,
@@ -151,7 +153,7 @@ impl DatabaseMap {
             manifest: database.manifest_number(),
             last_seq: manifest.map(|_| database.last_sequence()),
             column_families: database.column_families().map(|it| FamilySummary::of(&it)).collect(),
-            column_family: FamilyOptions::of(family),
+            column_family: FamilyOptions::of(family, &levels),
             axis,
             levels: drawn,
             omitted_files: (all - listed.len()) as u64,
@@ -179,13 +181,25 @@ impl FamilySummary {
 }
 
 impl FamilyOptions {
-    fn of(family: &ColumnFamily) -> Self {
+    fn of(family: &ColumnFamily, levels: &[Level]) -> Self {
+        let merge_operator = family.known_merge_operator_name().map(str::to_owned);
         Self {
             name: family.name().to_owned(),
             comparator: family.comparator().ok().map(ToString::to_string),
-            merge_operator: family.merge_operator_name().map(str::to_owned),
+            merge_operator: merge_operator.or_else(|| merge_operator_of_tables(levels)),
             prefix_extractor: family.prefix_extractor().map(|it| it.name().into_owned()),
             filter_policy: family.filter_policy().map(str::to_owned),
         }
     }
+}
+
+/// The merge operator that one of the first tables names. All of them would be known only after opening
+/// each table, which takes seconds in a database of thousands.
+fn merge_operator_of_tables(levels: &[Level]) -> Option<String> {
+    const TABLES: usize = 2;
+    levels.iter().flat_map(|level| &level.files).take(TABLES).find_map(|file| {
+        let table = file.open().ok()?;
+        let name = table.properties().get(property_names::MERGE_OPERATOR)?;
+        (name != b"nullptr").then(|| String::from_utf8_lossy(name).into_owned())
+    })
 }

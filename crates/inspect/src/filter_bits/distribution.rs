@@ -1,4 +1,5 @@
-//! The expected distribution of set bits in the lines of a Bloom filter.
+//! The expected distribution of set bits in the lines of a Bloom filter, and in the segments of a Ribbon
+//! filter.
 //!
 //! *n* keys fall into *L* lines at random, so a line has *m* keys with the probability
 //! Poisson(*m*; *n/L*). Each sets *k* random bits of *w*. After *t* random bits, *s* different ones
@@ -44,6 +45,22 @@ pub(super) fn expected(
     Some(expected)
 }
 
+/// The expected number of segments of a Ribbon filter with each number of set bits, `0..=bits`. A bit of a
+/// slot that belongs to a key is set or not with the same probability; of a free slot it is not set. Free slots
+/// come in clusters, so segments differ a little more from each other than this says.
+pub(super) fn expected_of_segments(segments: u64, bits: usize, used_slots: f64) -> Vec<f64> {
+    let share = used_slots.clamp(0.0, 1.0) / 2.0;
+    let mut of_segment = vec![0.0; bits + 1];
+    of_segment[0] = 1.0;
+    for _ in 0..bits {
+        for set in (1..=bits).rev() {
+            of_segment[set] = of_segment[set] * (1.0 - share) + of_segment[set - 1] * share;
+        }
+        of_segment[0] *= 1.0 - share;
+    }
+    of_segment.iter().map(|it| it * segments as f64).collect()
+}
+
 fn set_a_bit(of_line: &mut [f64]) {
     let bits = (of_line.len() - 1) as f64;
     for set in (1..of_line.len()).rev() {
@@ -76,6 +93,23 @@ mod tests {
         let expected = expected(1e-9, 1, 512, 3).unwrap();
         assert!((expected[0] - 1.0).abs() < 1e-6);
         assert!(expected[4..].iter().all(|&it| it < 1e-12));
+    }
+
+    #[test]
+    fn segments_are_half_full_where_all_slots_are_used() {
+        for used in [1.0, 0.9] {
+            let expected = expected_of_segments(700, 128, used);
+            let total: f64 = expected.iter().sum();
+            let set: f64 = expected.iter().enumerate().map(|(set, it)| set as f64 * it).sum();
+            assert!((total - 700.0).abs() < 1e-6, "{total}");
+            assert!((set / 700.0 - 64.0 * used).abs() < 1e-6, "{set}");
+            // The variance of a binomial distribution.
+            let mean = 64.0 * used;
+            let spread =
+                expected.iter().enumerate().map(|(set, it)| (set as f64 - mean).powi(2) * it);
+            let variance = spread.sum::<f64>() / 700.0;
+            assert!((variance - mean * (1.0 - used / 2.0)).abs() < 1e-6, "{variance}");
+        }
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub struct PartBits {
     pub cells: Vec<f64>,
     /// The number of lines with each number of set bits, `0..=line_bits`; empty if there is only one.
     pub histogram: Vec<u64>,
-    /// The expected numbers, for Bloom filters with several lines.
+    /// The expected numbers, for Bloom filters with several lines, and for Ribbon filters without their last
+    /// block, which is hardly used.
     pub expected: Option<Vec<f64>>,
     /// The columns of a Ribbon filter.
     pub ribbon: Option<RibbonColumns>,
@@ -92,6 +93,14 @@ impl PartBits {
             }
             FilterParameters::Ribbon { seed, num_blocks, upper_columns, upper_start_block } => {
                 let mut bits = empty.count(data, SEGMENT, cells);
+                let segments = bits.lines.saturating_sub(u64::from(upper_columns));
+                if segments > 0 && num_blocks > 1 {
+                    let slots = f64::from(num_blocks - 1) * 8.0 * SEGMENT as f64;
+                    let keys = part.filter.estimated_keys.unwrap_or(slots);
+                    let expected =
+                        distribution::expected_of_segments(segments, 8 * SEGMENT, keys / slots);
+                    bits.expected = Some(expected);
+                }
                 bits.ribbon = Some(RibbonColumns {
                     seed,
                     blocks: u64::from(num_blocks),

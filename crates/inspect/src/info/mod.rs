@@ -209,18 +209,38 @@ impl TableInfo {
         Ok(info)
     }
 
+    /// Describes a table as [`of`](Self::of) does. If its index is damaged, what is known without the blocks
+    /// after the damage, which is among the problems.
+    pub fn of_readable(name: &str, file: &InspectedTable, encoding: Encoding) -> Self {
+        Self::of(name, file, encoding).unwrap_or_else(|error| {
+            let found = file.readable_block_handles(&|| true);
+            let handles = found.map(|(handles, _)| handles).unwrap_or_default();
+            let mut info = Self::of_handles(name.to_owned(), file, encoding, handles);
+            info.problems.insert(0, Problem::from(&error));
+            info
+        })
+    }
+
     /// Describes a table by its tail and the first and last data block.
     pub fn of_tail(
         name: impl Into<String>,
         file: &InspectedTable,
         encoding: Encoding,
     ) -> Result<Self> {
-        let name = name.into();
+        Ok(Self::of_handles(name.into(), file, encoding, file.block_handles()?))
+    }
+
+    fn of_handles(
+        name: String,
+        file: &InspectedTable,
+        encoding: Encoding,
+        handles: Vec<(BlockKind, BlockHandle)>,
+    ) -> Self {
         let table = file.table();
         let properties = table.properties();
         let mut sizes = Sizes { footer: table.size() - table.footer().offset, ..Sizes::default() };
         let mut partitions = 0;
-        for (kind, handle) in file.block_handles()? {
+        for (kind, handle) in handles {
             sizes.add(kind, handle);
             partitions += u64::from(kind == BlockKind::IndexPartition);
         }
@@ -236,7 +256,7 @@ impl TableInfo {
         });
         let (smallest_key, largest_key) = end_keys(file).unzip();
         let (smallest_seq, largest_seq) = sequences(file).unzip();
-        Ok(Self {
+        Self {
             kind: table_kind(table.engine()),
             format_version: table.footer().version.number(),
             checksum: names::checksum(table.footer().checksum),
@@ -265,7 +285,7 @@ impl TableInfo {
             properties: property_values(properties),
             problems,
             file: name,
-        })
+        }
     }
 }
 

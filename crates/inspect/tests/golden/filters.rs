@@ -1,6 +1,7 @@
 //! The X-ray of every filter.
 
-use sstkit_inspect::{FilterReport, FilterTotal, InspectedTable};
+use sstkit_inspect::{FilterBits, FilterReport, FilterTotal, InspectedTable};
+use sstkit_table::{TableOptions, TableWriter};
 
 use crate::files::{open, tables, tables_folder};
 
@@ -104,4 +105,32 @@ fn the_total_of_several() {
     assert_eq!(total.bits_per_key, reports[0].bits_per_key);
     assert!(total.expected_false_positives > 1.0 && total.expected_false_positives < 1.1);
     assert!(total.measured_false_positives.unwrap() >= 1.0);
+}
+
+/// What is expected of the segments of a Ribbon filter is what they have: here of 6,000 of them, of the filter
+/// that RocksDB would write.
+#[test]
+fn segments_of_a_ribbon_filter_are_as_full_as_expected() {
+    let options = TableOptions::rocksdb().filter("ribbonfilter:10".parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ribbon.sst");
+    let mut writer = TableWriter::create(&path, &options).unwrap();
+    for number in 0..100_000u32 {
+        writer.put(format!("{number:08}").as_bytes(), b"").unwrap();
+    }
+    writer.finish().unwrap();
+    let file = open(&path);
+    let part = FilterBits::of("", &file, 0, 4_096).unwrap().unwrap().part.unwrap();
+    let expected = part.expected.unwrap();
+    assert!(part.ribbon.is_some() && part.lines > 5_000, "{}", part.lines);
+    let mean = |counts: &[f64]| {
+        let set: f64 = counts.iter().enumerate().map(|(set, count)| set as f64 * count).sum();
+        set / counts.iter().sum::<f64>()
+    };
+    let found: Vec<f64> = part.histogram.iter().map(|&count| count as f64).collect();
+    assert!((mean(&found) - mean(&expected)).abs() < 0.4, "{} {}", mean(&found), mean(&expected));
+    // The share of segments that are in another column of the histogram than expected: more than by chance
+    // (0.03), since free slots come in clusters, which the expectation leaves out.
+    let apart: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum();
+    assert!(apart / 2.0 / (part.lines as f64) < 0.08, "{apart}");
 }

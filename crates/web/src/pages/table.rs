@@ -45,7 +45,7 @@ pub(super) fn table(request: &Request<'_>) -> Result<Vec<u8>> {
         column_family: table.place().map(|place| place.column_family.clone()),
         level: table.place().map(|place| place.level),
         number: table.place().map(|place| place.number),
-        info: TableInfo::of(table.name(), table.file(), encoding)?,
+        info: TableInfo::of_readable(table.name(), table.file(), encoding),
         tail: FileTail::of_table(table.file()),
         range_tombstone_count: tombstones.len() as u64,
         range_tombstones: shown.map(|it| JsonRecord::of_range_deletion(it, encoding)).collect(),

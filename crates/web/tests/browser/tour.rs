@@ -10,6 +10,7 @@ use crate::{axe, browser};
 const DATABASE: &str = "databases/rocksdb-leveled-bloom";
 const TABLE: &str = "tables/fv7-bloom10.sst";
 const ENTER: &str = "\u{e007}";
+const ESCAPE: &str = "\u{e00c}";
 
 /// Waits until a page is complete.
 pub(crate) fn open(browser: &Browser, server: &Running, address: &str) {
@@ -72,7 +73,11 @@ fn a_tour_of_all_pages() {
 
     // Home: a card for each source.
     open(&browser, &server, "/");
-    assert_eq!(browser.run("return document.querySelectorAll('.card').length"), 4);
+    assert_eq!(browser.run("return document.querySelectorAll('.cards .card').length"), 4);
+    browser.press("?");
+    browser.wait_for("document.querySelector('#help').open");
+    browser.press(ESCAPE);
+    browser.wait_for("!document.querySelector('#help').open");
     browser.click(".card:nth-child(1) a.button");
     browser.wait_for("location.pathname === '/0/database'");
     ready(&browser);
@@ -86,6 +91,7 @@ fn a_tour_of_all_pages() {
     browser.wait_for(
         "location.search.includes('colour=filter') && location.search.includes('axis=rank')",
     );
+    browser.wait_for("!document.querySelector('.history input').disabled");
     browser.run("document.querySelector('.history input').focus()");
     let top = "return document.querySelector('.history input').getBoundingClientRect().top";
     let before = browser.run(top);
@@ -123,6 +129,16 @@ fn table(browser: &Browser, server: &Running) {
     browser.run("document.querySelector('canvas.map').focus()");
     browser.press("++");
     browser.wheel("canvas.map", -300);
+    // Near enough, the map has the fields of the block, and says what they are.
+    browser.press("0++++++++++");
+    browser.wait_for(
+        "(() => {
+           const canvas = document.querySelector('canvas.map');
+           const { left, top } = canvas.getBoundingClientRect();
+           canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: left + 600, clientY: top + 70, bubbles: true }));
+           return /^value.*entry \\d+, bytes 24,\\d+ to 24,\\d+$/s.test(document.querySelector('#tooltip').innerText);
+         })()",
+    );
     browser.press("0");
     browser.press(".");
     browser.wait_for("document.querySelector('#block-title')?.innerText.includes('4,015')");
@@ -162,6 +178,8 @@ fn filter(browser: &Browser, server: &Running) {
     let before = text(browser, ".what-if-result");
     browser.run("const s = document.querySelector('input[aria-label^=\"Bits per key\"]'); s.value = 20; s.dispatchEvent(new Event('input'))");
     assert_ne!(text(browser, ".what-if-result"), before);
+    // The curve shows the point of the slider, beside that of the filter.
+    browser.wait_for("document.querySelectorAll('.chart .mark').length === 2");
     open(browser, server, "/3/filter?key=abc");
     browser.wait_for("document.querySelector('.segment')");
     // The budget over the levels, as `sst advise` has it, and with less memory.
@@ -174,18 +192,28 @@ fn filter(browser: &Browser, server: &Running) {
     assert_eq!(shown, levels.iter().map(|it| it["policy"].clone()).collect::<Value>());
     browser.run("const s = document.querySelector('input[aria-label=\"Memory of all filters\"]'); s.value = 0; s.dispatchEvent(new Event('input'))");
     browser.wait_for(&format!("{policies}.every((it) => it === 'none')"));
-    // LevelDB: a filter for each 2 KiB.
-    open(browser, server, "/2/database");
-    let number = browser
-        .run("return document.querySelector('table a').innerText")
-        .as_str()
-        .unwrap()
-        .to_owned();
-    open(browser, server, &format!("/2/filter?file={}", number.trim_start_matches('0')));
-    browser.wait_for("document.querySelectorAll('.part').length > 1");
-    browser.click(".part:nth-child(2)");
-    browser.wait_for("location.search.includes('part=1')");
-    ready(browser);
+    // LevelDB: a filter for each 2 KiB. The one that a key is probed in is shown, and the address follows.
+    let map = server.json("/2/database.json");
+    let files =
+        map["levels"].as_array().unwrap().iter().flat_map(|it| it["files"].as_array().unwrap());
+    let largest = files.max_by_key(|it| it["size"].as_u64()).unwrap();
+    let address = format!("/2/filter?file={}", largest["number"]);
+    let key = map["axis"]["keys"][largest["last"].as_u64().unwrap() as usize].as_str().unwrap();
+    let probes =
+        &server.json(&format!("/2/probe.json?file={}&key={key}", largest["number"]))["probes"];
+    let probed = probes[0]["part"].as_u64().unwrap();
+    assert!(probed > 0);
+    open(browser, server, &format!("{address}&key={key}"));
+    browser.wait_for(&format!("location.search.includes('part={probed}')"));
+    assert!(text(browser, ".page").contains(&format!("Filter {probed}:")));
+    browser.click_at("canvas.map", 100.0, 70.0);
+    browser.wait_for("!location.search.includes('part=')");
+    browser.wait_for("document.querySelector('.page').innerText.includes('Filter 0:')");
+    assert!(text(browser, ".lit-text").contains(&format!("part {probed}")));
+    browser.press(".");
+    browser.wait_for("document.querySelector('.page').innerText.includes('Filter 1:')");
+    let twin = browser.run("return document.querySelector('a.twin').search");
+    assert!(twin.as_str().unwrap().contains("part=1"), "{twin}");
     assert_quiet(browser, server);
 }
 
@@ -226,6 +254,8 @@ fn scan(browser: &Browser, server: &Running) {
     browser.wait_for("location.search.includes('prefix=')");
     ready(browser);
     assert!(text(browser, "tbody tr td").starts_with("user00074/"));
+    browser.click("[aria-label='View of keys'] [data-value=hex]");
+    assert!(text(browser, "tbody tr td").starts_with("75 73 65 72 30 30 30 37 34 2f"));
     browser.click("[aria-label='View of values'] [data-value=hex]");
     let value = text(browser, "pre.value");
     assert!(value.split(' ').all(|byte| byte.len() == 2), "{value}");
@@ -279,7 +309,7 @@ fn twins_have_the_data_that_is_shown() {
     open(&browser, &server, "/0/scan?from=user00003/");
     assert_eq!(twin("twin.rows[0].key"), json!(text(&browser, "tbody tr td")));
     for (address, expression, selector) in [
-        ("/0/database", "twin.file", "h1"),
+        ("/0/database", "twin.file.split('/').pop()", "h1"),
         ("/0/table?file=42", "twin.info.file.split('/').pop()", "h1"),
         ("/1/filter", "`Filter of ${twin.report.file.split('/').pop()}`", "h1"),
         ("/0/lookup?key=user00003/post0007", "twin.value", ".answer code.value"),
@@ -554,5 +584,5 @@ fn a_report_needs_no_server() {
     browser.go("about:blank");
     browser.go(&url);
     ready(&browser);
-    assert_eq!(browser.run("return document.querySelectorAll('.card').length"), 2);
+    assert_eq!(browser.run("return document.querySelectorAll('.cards .card').length"), 2);
 }

@@ -55,6 +55,38 @@ fn every_page_of_every_golden_answers() {
     }
 }
 
+/// A damaged index hides only the blocks after the damage.
+#[test]
+fn a_table_with_a_damaged_index_is_shown() {
+    let golden = testdata("tables/index-twolevel.sst");
+    let sound = Running::serve(&["tables/index-twolevel.sst"]);
+    let whole = sound.json("/0/blocks.json");
+    assert!(whole["problem"].is_null());
+    let blocks = whole["blocks"].as_array().unwrap();
+    let mut partitions = blocks.iter().filter(|it| it[0] == "index_partition");
+    let second = partitions.nth(1).unwrap();
+    let mut bytes = std::fs::read(&golden).unwrap();
+    let (start, length) = (second[1].as_u64().unwrap(), second[2].as_u64().unwrap());
+    bytes[start as usize..(start + length) as usize].fill(0xff);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.sst");
+    std::fs::write(&path, bytes).unwrap();
+    let server = Running::serve(&[path.to_str().unwrap()]);
+    let table = server.json("/0/table.json");
+    let offset = &table["info"]["problems"][0]["offset"];
+    assert_eq!(offset, start, "{}", table["info"]["problems"]);
+    assert!(table["info"]["properties"]["rocksdb.num.entries"].as_u64() > Some(0));
+    let damaged = server.json("/0/blocks.json");
+    assert_eq!(damaged["problem"]["offset"], start);
+    let count = |page: &Value, kind: &str| {
+        page["blocks"].as_array().unwrap().iter().filter(|it| it[0] == kind).count()
+    };
+    assert!((1..count(&whole, "data")).contains(&count(&damaged, "data")));
+    for kind in ["index_partition", "index", "properties", "footer"] {
+        assert_eq!(count(&damaged, kind), count(&whole, kind), "{kind}");
+    }
+}
+
 /// All pages of a table, and all of its blocks: every byte of every block can be shown.
 fn table_pages(server: &Running, name: &str, at: usize, file: &str) {
     let table = server.json(&format!("/{at}/table.json?{file}"));
