@@ -1,6 +1,5 @@
 //! Tables from Arrow data in any order.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use pyo3::prelude::*;
@@ -12,7 +11,9 @@ use sstkit_table::raw::Engine;
 use crate::errors::Failure;
 use crate::input_rows::{InputRows, RowColumns};
 use crate::json::to_python;
+use crate::location::Location;
 use crate::settings::one_of;
+use crate::staged_output::{StagedOutput, staged};
 use crate::table_settings::TableSettings;
 use crate::work;
 
@@ -51,7 +52,7 @@ struct BuildReport {
 pub(crate) fn build<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
-    out: PathBuf,
+    out: Location,
     sorted: bool,
     duplicates: &str,
     max_file_size: Option<u64>,
@@ -77,13 +78,20 @@ pub(crate) fn build<'py>(
     let rows = InputRows::new(data, &columns)?;
     let report = work::write(py, move |stop| {
         let start = Instant::now();
-        let mut builder = BulkBuilder::create(&out, &bulk.progress(stop.callback()))?;
+        let stage = staged(&out, max_file_size.is_some(), replace)?;
+        let path = stage.as_ref().map_or_else(|| out.path().to_path_buf(), StagedOutput::path);
+        let mut builder = BulkBuilder::create(&path, &bulk.progress(stop.callback()))?;
         if rows.write_to(&mut builder, stop)? == 0 {
             return Err(Failure::invalid("the data has no rows; nothing was written"));
         }
-        let summary = builder.finish().map_err(|error| error.in_file(&out))?;
+        let summary = builder.finish().map_err(|error| error.in_file(&path))?;
+        if let Some(stage) = &stage {
+            let uploaded = stage.upload(&|| stop.check().is_ok());
+            stop.check()?;
+            uploaded.map_err(|error| sstkit_db::Error::from(error).in_file(out.path()))?;
+        }
         Ok(BuildReport {
-            output: out.display().to_string(),
+            output: out.path().display().to_string(),
             kind: if max_file_size.is_some() { "folder" } else { "table" },
             entries_read: summary.entries_added,
             duplicates_dropped: summary.duplicates_dropped,

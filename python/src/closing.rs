@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::{Failure, Outcome};
+use crate::location::to_object;
 
 /// A handle, until it is closed.
 pub(crate) struct Closable<T>(RwLock<Option<T>>);
@@ -47,5 +48,5 @@ pub(crate) fn reduced<'py>(
     let py = object.py();
     let partial = py.import("functools")?.getattr("partial")?;
     let call = partial.call((object.get_type(),), Some(arguments.bind(py)))?;
-    PyTuple::new(py, [call, PyTuple::new(py, [path])?.into_any()])
+    PyTuple::new(py, [call, PyTuple::new(py, [to_object(py, path)?])?.into_any()])
 }

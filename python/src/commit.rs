@@ -1,13 +1,14 @@
 //! Putting the parts of a plan together.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde::Serialize;
-use sstkit_db::{BulkManifest, Commit, CommitOptions};
+use sstkit_db::{BulkManifest, CommitOptions};
 
+use crate::build_output::BuildOutput;
 use crate::json::to_python;
+use crate::location::Location;
 use crate::work;
 
 /// The result: the fields of `sst commit --format json`.
@@ -28,7 +29,7 @@ struct CommitReport {
 #[pyo3(signature = (out, *, attempts = None, entries = None, checksums = true, clean = false))]
 pub(crate) fn commit<'py>(
     py: Python<'py>,
-    out: PathBuf,
+    out: Location,
     attempts: Option<BTreeMap<usize, String>>,
     entries: Option<u64>,
     checksums: bool,
@@ -40,13 +41,10 @@ pub(crate) fn commit<'py>(
         .checksums(checksums)
         .clean(clean);
     let report = work::write(py, move |stop| {
-        let mut commit = Commit::new(&out, options)?;
-        while commit.step()? {
-            stop.check()?;
-        }
-        let summary = commit.run()?;
+        let path = out.path().display().to_string();
+        let summary = BuildOutput::new(out)?.commit(options, stop)?;
         Ok(CommitReport {
-            output: out.display().to_string(),
+            output: path,
             left_over: summary.losers.iter().map(|path| path.display().to_string()).collect(),
             manifest: summary.manifest,
         })

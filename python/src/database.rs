@@ -17,6 +17,7 @@ use crate::closing::{Closable, copied, reduced};
 use crate::errors::{Failure, Outcome};
 use crate::json::to_python;
 use crate::key_list::KeyList;
+use crate::location::{Location, to_object};
 use crate::read_settings::database_options;
 use crate::scan::Scan;
 use crate::stats_settings::StatsSettings;
@@ -68,7 +69,8 @@ impl Database {
 impl Database {
     #[new]
     #[pyo3(signature = (path, **options))]
-    fn new(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: Location, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let path = path.into_path();
         let (read, tables_only) = database_options(options)?;
         let opened = path.clone();
         let database = work::read(py, move || {
@@ -84,10 +86,10 @@ impl Database {
         Ok(Self { path, database: Closable::new(database), arguments })
     }
 
-    /// The path of the directory.
+    /// The path of the directory: a `Path`, or the address in an object store as text.
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.path.clone()
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_object(py, &self.path)
     }
 
     /// The names of the column families.
@@ -106,6 +108,21 @@ impl Database {
     #[getter]
     fn caveats(&self) -> PyResult<Vec<String>> {
         Ok(self.handle()?.caveats().iter().map(ToString::to_string).collect())
+    }
+
+    /// The bytes of all tables together.
+    #[getter]
+    fn size(&self) -> PyResult<u64> {
+        let families: Vec<ColumnFamily> = self.handle()?.column_families().collect();
+        let levels = families.iter().flat_map(ColumnFamily::levels);
+        Ok(levels.flat_map(|level| level.files).map(|file| file.metadata().size).sum())
+    }
+
+    /// The name of the comparator of a column family, if it is known.
+    #[pyo3(signature = (*, column_family = None))]
+    fn comparator(&self, column_family: Option<&str>) -> PyResult<Option<String>> {
+        let family = self.family(column_family)?;
+        Ok(family.comparator().ok().map(ToString::to_string))
     }
 
     /// The value of a key, or None.

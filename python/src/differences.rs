@@ -2,6 +2,7 @@
 
 use std::ops::Bound as KeyBound;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use sstkit_db::{
@@ -15,6 +16,10 @@ use crate::database::Database;
 use crate::errors::{Failure, Outcome};
 use crate::json::to_python;
 use crate::table::Table;
+use crate::work;
+
+/// Between two looks for signals.
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// What is compared.
 enum Comparison {
@@ -122,6 +127,10 @@ impl Differences {
             (comparison, next)
         });
         self.put_back(comparison);
+        if next.is_err() {
+            // It may have been Ctrl-C.
+            py.check_signals()?;
+        }
         let Some(next) = next? else { return Ok(None) };
         to_python(py, &DifferenceRecord::new(next, self.column_family.as_deref())).map(Some)
     }
@@ -153,7 +162,16 @@ pub(crate) fn diff(
     let key = |key: Option<BytesArg>| key.map(|key| key.as_ref().to_vec());
     let lower = key(start).map_or(KeyBound::Unbounded, KeyBound::Included);
     let upper = key(end).map_or(KeyBound::Unbounded, KeyBound::Excluded);
-    let mut options = DiffOptions::default().range((lower, upper));
+    let checked = Mutex::new(Instant::now());
+    let keep_going = move || {
+        let mut checked = checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked.elapsed() < INTERVAL {
+            return true;
+        }
+        *checked = Instant::now();
+        !work::is_interrupted()
+    };
+    let mut options = DiffOptions::default().range((lower, upper)).keep_going(keep_going);
     if let Some(prefix) = key(prefix) {
         options = options.prefix(prefix);
     }

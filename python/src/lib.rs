@@ -4,20 +4,22 @@
 //! |---|---|
 //! | `table.rs`, `database.rs`, `closing.rs` | reading: lookups, scans, descriptions |
 //! | `scan.rs`, `scan_rows.rs` | a scan as an Arrow stream, or as tuples |
-//! | `build.rs`, `table_writer.rs`, `input_rows.rs` | Arrow data into tables |
-//! | `plan.rs`, `part_writer.rs`, `commit.rs` | builds in parts |
+//! | `build.rs`, `table_writer.rs`, `input_rows.rs`, `staged_output.rs` | Arrow data into tables |
+//! | `plan.rs`, `part_writer.rs`, `commit.rs`, `build_output.rs` | builds in parts |
 //! | `filter.rs`, `boolean_array.rs` | filters on their own |
 //! | `refilter.rs`, `differences.rs`, `salvage.rs` | other filters, differences, what is left of damaged files |
 //! | `arrow_capsule.rs` | Arrow data in and out of Python, with the only `unsafe` code |
 //! | `settings.rs`, `table_settings.rs`, `read_settings.rs`, `stats_settings.rs` | keyword arguments |
 //! | `work.rs`, `open_writer.rs` | work without the interpreter's lock, and Ctrl-C |
 //! | `errors.rs`, `json.rs`, `bytes_arg.rs`, `key_list.rs`, `encode_keys.rs` | exceptions, dictionaries, keys |
+//! | `location.rs` | paths, of this machine or in an object store |
 
 #![deny(unsafe_code)]
 
 mod arrow_capsule;
 mod boolean_array;
 mod build;
+mod build_output;
 mod bytes_arg;
 mod closing;
 mod commit;
@@ -29,6 +31,7 @@ mod filter;
 mod input_rows;
 mod json;
 mod key_list;
+mod location;
 mod open_writer;
 mod part_writer;
 mod plan;
@@ -38,6 +41,7 @@ mod salvage;
 mod scan;
 mod scan_rows;
 mod settings;
+mod staged_output;
 mod stats_settings;
 mod table;
 mod table_settings;
@@ -63,6 +67,8 @@ mod _native {
     use crate::encode_keys::encode_keys;
     #[pymodule_export]
     use crate::filter::Filter;
+    #[pymodule_export]
+    use crate::location::is_folder;
     #[pymodule_export]
     use crate::part_writer::PartWriter;
     #[pymodule_export]

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde::Serialize;
-use sstkit_db::{BulkManifest, PartOptions, PartWriter as Writer};
+use sstkit_db::{BulkManifest, PartOptions, PartWriter as Writer, Plan as DbPlan};
 use sstkit_table::raw::EntryKind;
+#[cfg(feature = "remote")]
+use tempfile::TempDir;
 
+use crate::build_output::BuildOutput;
 use crate::bytes_arg::BytesArg;
 use crate::errors::Outcome;
 use crate::input_rows::{InputRows, RowColumns};
 use crate::json::to_python;
+use crate::location::{self, Location};
 use crate::open_writer::OpenWriter;
 use crate::plan::Plan;
 use crate::work;
@@ -23,7 +27,35 @@ use crate::work;
 #[pyclass(frozen, module = "sstkit")]
 pub(crate) struct PartWriter {
     output: PathBuf,
-    writer: OpenWriter<Writer>,
+    writer: OpenWriter<OpenPart>,
+}
+
+/// An attempt that is being written.
+struct OpenPart {
+    writer: Writer,
+    output: BuildOutput,
+    /// Where it is written, if the output is in an object store.
+    #[cfg(feature = "remote")]
+    _disk: Option<TempDir>,
+}
+
+impl OpenPart {
+    fn new(plan: &DbPlan, part: usize, attempt: &str, options: &PartOptions) -> Outcome<Self> {
+        let output = BuildOutput::of(plan)?;
+        #[cfg(feature = "remote")]
+        if matches!(output, BuildOutput::Remote(_)) {
+            let disk = TempDir::with_prefix("sstkit-part-").map_err(sstkit_db::Error::from)?;
+            let plan = DbPlan::restore(disk.path(), &plan.to_json())?;
+            let writer = Writer::create(&plan, part, attempt, options)?;
+            return Ok(Self { writer, output, _disk: Some(disk) });
+        }
+        Ok(Self {
+            writer: Writer::create(plan, part, attempt, options)?,
+            output,
+            #[cfg(feature = "remote")]
+            _disk: None,
+        })
+    }
 }
 
 /// A finished attempt: the fields of `sst part --format json`, but for the time.
@@ -52,8 +84,8 @@ impl PartWriter {
         let plan = match plan.cast::<Plan>() {
             Ok(plan) => plan.get().inner().clone(),
             Err(_) => {
-                let path: PathBuf = plan.extract()?;
-                let opened: Outcome<_> = py.detach(|| Ok(sstkit_db::Plan::open(path)?));
+                let path: Location = plan.extract()?;
+                let opened: Outcome<_> = py.detach(|| BuildOutput::new(path)?.open_plan());
                 opened?
             }
         };
@@ -62,18 +94,18 @@ impl PartWriter {
             options = options.memory(bytes);
         }
         let output = plan.output().to_path_buf();
-        let writer: Outcome<_> = py.detach(|| Ok(Writer::create(&plan, part, attempt, &options)?));
+        let writer: Outcome<_> = py.detach(|| OpenPart::new(&plan, part, attempt, &options));
         Ok(Self { output, writer: OpenWriter::new(writer?) })
     }
 
     /// Sets a key to a value.
     fn put(&self, py: Python<'_>, key: BytesArg, value: BytesArg) -> PyResult<()> {
-        self.writer.add(py, |writer| Ok(writer.put(key.as_ref(), value.as_ref())?))
+        self.writer.add(py, |open| Ok(open.writer.put(key.as_ref(), value.as_ref())?))
     }
 
     /// Deletes a key.
     fn delete(&self, py: Python<'_>, key: BytesArg) -> PyResult<()> {
-        self.writer.add(py, |writer| Ok(writer.add(EntryKind::Deletion, key.as_ref(), &[])?))
+        self.writer.add(py, |open| Ok(open.writer.add(EntryKind::Deletion, key.as_ref(), &[])?))
     }
 
     /// Writes rows of Arrow data, and returns their number. After an error the writer cannot be used
@@ -86,19 +118,27 @@ impl PartWriter {
         columns: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u64> {
         let rows = InputRows::new(data, &RowColumns::take(columns)?)?;
-        self.writer.add_many(py, move |writer, stop| rows.write_to(writer, stop))
+        self.writer.add_many(py, move |open, stop| rows.write_to(&mut open.writer, stop))
     }
 
     /// Writes what is left, and makes the attempt durable. The result is what `sst part --format json`
     /// prints, but for the time.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let writer = self.writer.take()?;
-        let summary = work::write(py, move |_| Ok(writer.finish()?))?;
+        let open = self.writer.take()?;
+        let summary = work::write(py, move |_| {
+            let summary = open.writer.finish()?;
+            open.output.deliver(&summary)?;
+            Ok(summary)
+        })?;
+        let folder = match location::address(&self.output) {
+            Some(address) => address.to_owned(),
+            None => summary.folder.display().to_string(),
+        };
         let report = PartReport {
             output: self.output.display().to_string(),
             part: summary.part,
             attempt: summary.attempt,
-            folder: summary.folder.display().to_string(),
+            folder,
             manifest: &summary.manifest,
         };
         to_python(py, &report)

@@ -1,7 +1,5 @@
 //! Plans of builds in parts.
 
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sstkit_arrow::EntrySink;
@@ -9,16 +7,17 @@ use sstkit_db::{KeySamples, Plan as DbPlan, PlanOptions};
 use sstkit_table::raw::InternalKey;
 
 use crate::build::duplicates as parse_duplicates;
+use crate::build_output::BuildOutput;
 use crate::bytes_arg::BytesArg;
 use crate::errors::{Failure, Outcome};
 use crate::input_rows::{InputRows, RowColumns};
+use crate::location::{Location, to_object};
 use crate::table_settings::TableSettings;
 use crate::work;
 
 /// The plan of a build in parts: split keys and settings, in the output directory.
 #[pyclass(frozen, module = "sstkit")]
 pub(crate) struct Plan {
-    path: PathBuf,
     plan: DbPlan,
 }
 
@@ -32,15 +31,15 @@ impl Plan {
 impl Plan {
     /// Reads the plan of an output directory.
     #[new]
-    fn new(path: PathBuf) -> PyResult<Self> {
-        let plan = DbPlan::open(&path).map_err(Failure::from)?;
-        Ok(Self { path, plan })
+    fn new(py: Python<'_>, path: Location) -> PyResult<Self> {
+        let opened: Outcome<DbPlan> = py.detach(|| BuildOutput::new(path)?.open_plan());
+        Ok(Self { plan: opened? })
     }
 
-    /// The output directory.
+    /// The output directory: a `Path`, or the address in an object store as text.
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.path.clone()
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_object(py, self.plan.output())
     }
 
     /// What no other plan has.
@@ -70,17 +69,21 @@ impl Plan {
     /// fail. A plan whose commit has begun is not removed.
     fn discard(&self, py: Python<'_>) -> PyResult<()> {
         let plan = self.plan.clone();
-        let discarded: Outcome<()> = py.detach(|| Ok(plan.discard()?));
+        let discarded: Outcome<()> = py.detach(|| BuildOutput::of(&plan)?.discard(plan));
         Ok(discarded?)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Plan of {:?}, {} parts>", self.path.display().to_string(), self.plan.parts())
+        format!(
+            "<Plan of {:?}, {} parts>",
+            self.plan.output().display().to_string(),
+            self.plan.parts()
+        )
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = this.py();
-        let path = this.get().path.clone().into_pyobject(py)?.into_any();
+        let path = this.get().path(py)?;
         PyTuple::new(py, [this.get_type().into_any(), PyTuple::new(py, [path])?.into_any()])
     }
 }
@@ -97,7 +100,7 @@ impl Plan {
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn plan(
     py: Python<'_>,
-    out: PathBuf,
+    out: Location,
     splits: Option<Vec<BytesArg>>,
     data: Option<&Bound<'_, PyAny>>,
     parts: Option<usize>,
@@ -132,8 +135,8 @@ pub(crate) fn plan(
     if let Some(bytes) = max_file_size {
         options = options.max_file_size(bytes);
     }
-    let plan: Outcome<DbPlan> = py.detach(|| Ok(DbPlan::create(&out, &options)?));
-    Ok(Plan { plan: plan?, path: out })
+    let plan: Outcome<DbPlan> = py.detach(|| BuildOutput::new(out)?.create_plan(&options));
+    Ok(Plan { plan: plan? })
 }
 
 /// Samples keys.

@@ -14,6 +14,7 @@ use sstkit_table::raw::Engine;
 
 use crate::errors::{Failure, Outcome};
 use crate::json::to_python;
+use crate::location::LocalPath;
 use crate::work;
 
 /// What is to get other filters.
@@ -67,8 +68,8 @@ impl Source {
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn refilter<'py>(
     py: Python<'py>,
-    path: PathBuf,
-    out: PathBuf,
+    path: LocalPath,
+    out: LocalPath,
     filter: Option<&str>,
     per_level: Option<BTreeMap<u32, String>>,
     budget: Option<u64>,
@@ -81,6 +82,7 @@ pub(crate) fn refilter<'py>(
     memory: Option<u64>,
     replace: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let (LocalPath(path), LocalPath(out)) = (path, out);
     let parse = |text: &str| names::filter(text).map_err(Failure::Invalid);
     let kind = budget.map(|_| allocated_kind(filter)).transpose()?;
     let filter = filter.filter(|_| budget.is_none()).map(parse).transpose()?;

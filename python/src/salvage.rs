@@ -12,6 +12,7 @@ use sstkit_table::{Comparator, SalvageOptions, TableSalvage, TableWriter};
 
 use crate::errors::{Failure, Outcome};
 use crate::json::to_python;
+use crate::location::LocalPath;
 use crate::settings::one_of;
 use crate::work::{self, Stop};
 
@@ -50,8 +51,8 @@ struct Request {
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn salvage<'py>(
     py: Python<'py>,
-    path: PathBuf,
-    out: Option<PathBuf>,
+    path: LocalPath,
+    out: Option<LocalPath>,
     output_kind: Option<&str>,
     past_damage: bool,
     engine: Option<&str>,
@@ -59,8 +60,9 @@ pub(crate) fn salvage<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let LocalPath(path) = path;
     let request = Request {
-        out,
+        out: out.map(|LocalPath(out)| out),
         kind: output_kind.map(|text| one_of("kind of output", text, &KINDS)).transpose()?,
         past_damage,
         engine: engine.map(|text| one_of("engine", text, &ENGINES)).transpose()?,

@@ -18,7 +18,7 @@ use crate::closing::copied;
 use crate::errors::{Failure, Outcome};
 use crate::scan_rows::ScanRows;
 use crate::settings::{Settings, one_of};
-use crate::{database, table};
+use crate::{database, table, work};
 
 const LAYOUTS: [(&str, BinaryLayout); 3] = [
     ("binary", BinaryLayout::Binary),
@@ -193,24 +193,13 @@ impl Iterator for InterruptibleBatches {
     fn next(&mut self) -> Option<Self::Item> {
         if self.checked.elapsed() >= INTERVAL {
             self.checked = Instant::now();
-            if Python::attach(is_interrupted) {
+            if work::is_interrupted() {
                 let error = Box::new(std::io::Error::from(std::io::ErrorKind::Interrupted));
                 return Some(Err(ArrowError::ExternalError(error)));
             }
         }
         self.batches.next()
     }
-}
-
-/// A stream cannot pass on an exception, so the signal is raised again, for when the consumer has
-/// returned.
-fn is_interrupted(py: Python<'_>) -> bool {
-    let interrupted = py.check_signals().is_err();
-    if interrupted {
-        let again = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
-        drop(again);
-    }
-    interrupted
 }
 
 impl RecordBatchReader for InterruptibleBatches {

@@ -17,6 +17,7 @@ use crate::closing::{Closable, copied, reduced};
 use crate::errors::{Failure, Outcome};
 use crate::json::to_python;
 use crate::key_list::KeyList;
+use crate::location::{Location, to_object};
 use crate::read_settings::table_options;
 use crate::scan::Scan;
 use crate::stats_settings::StatsSettings;
@@ -58,7 +59,8 @@ fn open(path: &Path, options: &TableReadOptions) -> Outcome<InspectedTable> {
 impl Table {
     #[new]
     #[pyo3(signature = (path, **options))]
-    fn new(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: Location, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let path = path.into_path();
         let tickers = Arc::new(Tickers::default());
         let read = table_options(options, &tickers)?;
         let (opened, given) = (path.clone(), read.clone());
@@ -67,10 +69,23 @@ impl Table {
         Ok(Self { path, file: Closable::new(Arc::new(file)), tickers, options: read, arguments })
     }
 
-    /// The path of the file.
+    /// The path of the file: a `Path`, or the address in an object store as text.
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.path.clone()
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_object(py, &self.path)
+    }
+
+    /// The size of the file in bytes.
+    #[getter]
+    fn size(&self) -> PyResult<u64> {
+        Ok(self.file()?.table().size())
+    }
+
+    /// The name of the comparator, if it is known.
+    #[getter]
+    fn comparator(&self) -> PyResult<Option<String>> {
+        let file = self.file()?;
+        Ok(file.comparator_name().map(|name| Encoding::Escape.encode(name)))
     }
 
     /// The value of a key, or None.

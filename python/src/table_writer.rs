@@ -12,6 +12,7 @@ use crate::bytes_arg::BytesArg;
 use crate::errors::Outcome;
 use crate::input_rows::{InputRows, RowColumns};
 use crate::json::to_python;
+use crate::location::LocalPath;
 use crate::open_writer::OpenWriter;
 use crate::table_settings::TableSettings;
 use crate::work;
@@ -54,7 +55,8 @@ impl TableReport {
 impl TableWriter {
     #[new]
     #[pyo3(signature = (path, **options))]
-    fn new(path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    fn new(path: LocalPath, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let LocalPath(path) = path;
         let settings = TableSettings::new(options)?;
         let create = || -> Outcome<_> { Ok(Writer::create(&path, &settings.table)?) };
         let writer = OpenWriter::new(create()?);

@@ -40,6 +40,22 @@ impl Stop {
     }
 }
 
+/// Whether there is a signal such as Ctrl-C, for long work in the caller's thread that cannot pass on an exception.
+/// The signal is raised again, for when the caller has returned. In other threads than the main one there is none.
+pub(crate) fn is_interrupted() -> bool {
+    let look = |py: Python<'_>| {
+        let interrupted = py.check_signals().is_err();
+        if interrupted {
+            let again =
+                py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
+            drop(again);
+        }
+        interrupted
+    };
+    // The interpreter may be ending while a thread still reads.
+    Python::try_attach(look).unwrap_or(true)
+}
+
 /// Runs work that only reads. After Ctrl-C nobody waits for it.
 pub(crate) fn read<T: Send + 'static>(
     py: Python<'_>,

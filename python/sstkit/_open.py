@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
-from ._native import Database, Scan, Table
+from ._native import Database, Scan, Table, is_folder
 
 
 def open(path: str | os.PathLike[str], **options: Any) -> Table | Database:
-    """Open a table file, a database or a directory of tables."""
-    return Database(path, **options) if Path(path).is_dir() else Table(path, **options)
+    """Open a table file, a database or a directory of tables.
+
+    The path may be an address in an object store, as "s3://bucket/path", whose settings are variables
+    of the environment (`AWS_REGION` and so on).
+    """
+    return Database(path, **options) if is_folder(path) else Table(path, **options)
+
+
+def is_address(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is an address in an object store, as s3://bucket/path."""
+    return "://" in os.fspath(path)
 
 
 def scan(

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use std::{env, fs};
 
 use sstkit_testkit::engines::{python_environment, target_folder};
+use sstkit_testkit::object_stores::{S3Server, create_bucket};
 
 /// The directory of this crate.
 fn crate_folder() -> &'static Path {
@@ -78,10 +79,18 @@ fn interpreter() -> &'static Path {
     INTERPRETER.get_or_init(|| environment("python", include_str!("requirements.txt")))
 }
 
-/// Runs the Python tests of a directory.
+/// Runs the Python tests of a directory, with a bucket in a real S3 server.
 fn run_pytest(interpreter: &Path, package: &Path, tests: &str) {
+    let server = S3Server::start();
+    create_bucket(server.port, "python");
     let mut python = Command::new(interpreter);
     python
+        .env("BUCKET", "s3://python")
+        .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", server.port))
+        .env("AWS_ALLOW_HTTP", "true")
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "test")
+        .env("AWS_REGION", "us-east-1")
         .env("PYTHONPATH", package)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("SST", command())

@@ -5,7 +5,10 @@ import runpy
 from pathlib import Path
 
 import pytest
+from conftest import HAS_DATA_SOURCES
 from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.skipif(not HAS_DATA_SOURCES, reason="PySpark 3.5 has no data sources in Python")
 
 PYTHON = Path(__file__).parent.parent
 

@@ -1,16 +1,18 @@
 """From data frames to tables, with everything going wrong that can."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import contents, numbers, rocksdb
+from conftest import HAS_DATA_SOURCES, contents, numbers, rocksdb
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
@@ -130,6 +132,80 @@ def test_accidents(
     report = sstkit.spark.write(df, out, key="k", value="v", splits=3)
     assert accident.mark.exists()
     check(spark, out, contents(df), report)
+
+
+@pytest.mark.parametrize("kind", ["after", "worker", "twin"])
+def test_accidents_in_an_object_store(
+    spark: SparkSession, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accident = Accident(kind, tmp_path)
+
+    class Disturbed(PartTask):
+        def run(self, batches: Iterable[Any], attempt: str) -> Any:
+            if not accident.happens():
+                return super().run(batches, attempt)
+            rows = list(batches)
+            super().run(rows, attempt + "-copy" if kind == "twin" else attempt)
+            if kind == "worker":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if kind == "after":
+                raise RuntimeError("after the attempt was uploaded")
+            return super().run(rows, attempt)
+
+    monkeypatch.setattr("sstkit.spark._write.PartTask", Disturbed)
+    df = numbers(spark, ROWS)
+    out = f"{os.environ['BUCKET']}/{tmp_path.name}"
+    report = sstkit.spark.write(df, out, key="k", value="v", splits=3)
+    assert accident.mark.exists()
+    expected = contents(df)
+    assert report["manifest"]["entries"] == len(expected)
+    assert not sstkit._native.is_folder(f"{out}/_sstkit")
+    assert all(checked["sound"] for checked in sstkit.verify(out))
+    assert dict(iter(sstkit.scan(out))) == expected
+    # All tables that are there are in the manifest.
+    assert objects(out) == sorted(["manifest.json", *(it["name"] for it in report["manifest"]["files"])])
+    if HAS_DATA_SOURCES:
+        read = spark.read.format("sst").option("partitions", 4).load(out)
+        assert {bytes(row.key): bytes(row.value) for row in read.collect()} == expected
+    with pytest.raises(sstkit.InvalidInput, match="already exists"):
+        sstkit.spark.write(df, out, key="k", value="v", splits=[])
+
+
+def objects(address: str) -> list[str]:
+    """The names of all objects below an address, from the server itself."""
+    bucket, folder = address.removeprefix("s3://").split("/", 1)
+    url = f"{os.environ['AWS_ENDPOINT_URL']}/{bucket}?list-type=2&prefix={folder}/"
+    request = urllib.request.Request(url, headers={"Authorization": "AWS test:test"})
+    with urllib.request.urlopen(request) as answer:
+        found = re.findall("<Key>(.*?)</Key>", answer.read().decode())
+    return sorted(name.removeprefix(f"{folder}/") for name in found)
+
+
+def test_a_job_in_an_object_store_that_fails(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(PartTask):
+        def run(self, batches: Iterable[Any], attempt: str) -> Any:
+            super().run(batches, attempt)
+            raise RuntimeError("every time")
+
+    df = numbers(spark, 100)
+    out = f"{os.environ['BUCKET']}/{tmp_path.name}"
+    with monkeypatch.context() as patch, pytest.raises(Exception, match="every time"):
+        patch.setattr("sstkit.spark._write.PartTask", Failing)
+        sstkit.spark.write(df, out, key="k", value="v", splits=2)
+    # Only what tells commits elsewhere that the plan is gone.
+    [left] = objects(out)
+    assert left.startswith("_sstkit/") and left.endswith("/commit.json")
+    sstkit.spark.write(df, out, key="k", value="v", splits=2)
+    assert dict(iter(sstkit.scan(out))) == contents(df)
+    assert not any("_sstkit" in name for name in objects(out))
+    lost = f"{out}/lost"
+    sstkit.plan(lost, splits=["a"])
+    with pytest.raises(sstkit.InvalidInput, match="plan already"):
+        sstkit.spark.write(df, lost, key="k", value="v", splits=[])
+    report = sstkit.spark.write(df, lost, key="k", value="v", splits=[], restart=True)
+    assert report["manifest"]["entries"] == 100
 
 
 def test_a_job_that_fails_leaves_nothing(

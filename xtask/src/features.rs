@@ -36,6 +36,7 @@ const COMBINATIONS: &[Combination] = &[
     short("sstkit-table", "async"),
     long("sstkit-object-store", ""),
     long("sstkit-object-store", "fs"),
+    long("sstkit-object-store", "write"),
     long("sstkit-object-store", "gcp"),
     long("sstkit-object-store", "azure"),
     long("sstkit-table", "write"),
@@ -56,6 +57,7 @@ const COMBINATIONS: &[Combination] = &[
     long("sstkit-cli", "serve"),
     long("sstkit-cli", "parquet"),
     long("sstkit-cli", "remote"),
+    long("sstkit-python", ""),
 ];
 
 /// Every codec without C, and nothing that creates files.

@@ -33,6 +33,7 @@
 #![warn(missing_debug_implementations)]
 
 mod bytes_column;
+mod dictionary;
 mod error;
 mod input;
 mod key;

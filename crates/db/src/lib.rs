@@ -189,8 +189,8 @@ pub use compaction::{
 };
 #[cfg(feature = "write")]
 pub use distributed::{
-    Commit, CommitOptions, CommitSummary, PLAN_FOLDER, PartOptions, PartSummary, PartWriter, Plan,
-    PlanOptions,
+    Commit, CommitOptions, CommitSummary, ObjectFolder, PLAN_FOLDER, PartOptions, PartSummary,
+    PartWriter, Plan, PlanOptions, RemoteBuild,
 };
 #[cfg(feature = "write")]
 pub use output::{Phase, Progress};

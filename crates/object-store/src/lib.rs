@@ -27,6 +27,8 @@
 //!
 //! # Features
 //!
+//! `write`: output in a store: tables and folders ([`StagedOutput`]), and builds in parts ([`remote_build`]).
+//!
 //! `aws`, `gcp`, `azure`, `http` and `fs`: one for each store of [`Store::parse`]. None is a default.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -34,19 +36,27 @@
 #![warn(missing_debug_implementations)]
 
 mod async_object;
+#[cfg(feature = "write")]
+mod build_folder;
 mod error;
 mod object_files;
 mod remote_object;
 mod runtime;
+#[cfg(feature = "write")]
+mod staged_output;
 mod store;
 mod upload;
 
 pub use object_store;
 
 pub use self::async_object::AsyncObject;
+#[cfg(feature = "write")]
+pub use self::build_folder::{StoreFolder, remote_build};
 pub use self::object_files::{register, register_store};
 pub use self::remote_object::RemoteObject;
-pub use self::store::Store;
+#[cfg(feature = "write")]
+pub use self::staged_output::StagedOutput;
+pub use self::store::{Store, is_address};
 pub use self::upload::{upload, upload_folder, upload_folder_while};
 
 #[cfg(feature = "tls")]

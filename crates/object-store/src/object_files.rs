@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{self, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,14 @@ use crate::store::Store;
 
 /// How long a listing is used, and an object that was read ahead.
 const LIFETIME: Duration = Duration::from_secs(5);
+
+/// Objects that this process has created and deleted: what was listed before is not used any more.
+static WRITES: AtomicU64 = AtomicU64::new(0);
+
+/// Makes later reads list objects again.
+pub(crate) fn note_write() {
+    WRITES.fetch_add(1, Ordering::Release);
+}
 
 /// Objects that are read ahead at a time.
 const MAX_PREFETCHES: usize = 32;
@@ -80,13 +89,27 @@ pub fn register_store(root: &str, store: Store) {
 struct ObjectFiles {
     root: String,
     store: Store,
-    listings: Mutex<HashMap<Path, (Instant, Arc<Listing>)>>,
+    listings: Mutex<HashMap<Path, Listed>>,
     /// Objects that were read ahead.
     prefetched: Mutex<HashMap<Path, (Instant, RemoteObject)>>,
 }
 
 /// What is in a folder, by name.
 type Listing = HashMap<String, FileStatus>;
+
+/// What was in a folder at some time.
+struct Listed {
+    since: Instant,
+    /// The value of [`WRITES`] before.
+    writes: u64,
+    listing: Arc<Listing>,
+}
+
+impl Listed {
+    fn is_recent(&self) -> bool {
+        self.since.elapsed() < LIFETIME && self.writes == WRITES.load(Ordering::Acquire)
+    }
+}
 
 impl ObjectFiles {
     fn new(root: String, store: Store) -> Self {
@@ -107,8 +130,8 @@ impl ObjectFiles {
     /// What is in a folder, if it was listed a short time ago.
     fn known(&self, folder: &Path) -> Option<Arc<Listing>> {
         let listings = lock(&self.listings);
-        let (since, listing) = listings.get(folder)?;
-        (since.elapsed() < LIFETIME).then(|| Arc::clone(listing))
+        let listed = listings.get(folder).filter(|listed| listed.is_recent())?;
+        Some(Arc::clone(&listed.listing))
     }
 
     /// What is in a folder.
@@ -116,14 +139,16 @@ impl ObjectFiles {
         if let Some(known) = self.known(folder) {
             return Ok(known);
         }
+        let writes = WRITES.load(Ordering::Acquire);
         let (store, prefix) = (self.store.object_store().clone(), folder.clone());
         let listed = runtime::run(async move {
             store.list_with_delimiter(Some(&prefix)).await.map_err(io_error)
         })?;
         let listing = Arc::new(by_name(listed));
         let mut listings = lock(&self.listings);
-        listings.retain(|_, (since, _)| since.elapsed() < LIFETIME);
-        listings.insert(folder.clone(), (Instant::now(), Arc::clone(&listing)));
+        listings.retain(|_, listed| listed.is_recent());
+        let listed = Listed { since: Instant::now(), writes, listing: Arc::clone(&listing) };
+        listings.insert(folder.clone(), listed);
         Ok(listing)
     }
 

@@ -22,6 +22,15 @@ pub struct Store {
     name: String,
 }
 
+/// The schemes of addresses that are stores.
+const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"];
+
+/// Whether a path is the address of an object or folder in a store, as `s3://bucket/path`.
+pub fn is_address(path: &std::path::Path) -> bool {
+    let scheme = path.to_str().and_then(|text| text.split_once("://"));
+    scheme.is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+}
+
 /// Variables of the environment that are settings of stores.
 const SETTINGS: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
 

@@ -14,6 +14,7 @@ use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
 
 use crate::error::io_error;
+use crate::object_files::note_write;
 use crate::runtime;
 use crate::store::Store;
 
@@ -29,6 +30,12 @@ const IN_FLIGHT: usize = 4;
 /// Uploads a file, in parts if it is long. The object appears when all of it has arrived; nothing is visible of
 /// an upload that fails, and its parts are removed.
 pub fn upload(store: &Store, path: &Path, file: &FilePath) -> io::Result<()> {
+    let uploaded = upload_file(store, path, file);
+    note_write();
+    uploaded
+}
+
+fn upload_file(store: &Store, path: &Path, file: &FilePath) -> io::Result<()> {
     let mut file = File::open(file)?;
     let length = file.metadata()?.len();
     let (objects, path) = (store.object_store().clone(), path.clone());
@@ -178,4 +185,5 @@ fn delete(store: &Store, objects: Vec<Path>) {
         }
         Ok(())
     });
+    note_write();
 }

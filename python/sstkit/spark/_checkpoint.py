@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .._errors import Corrupt, InvalidInput, Unsupported
-from .._native import Database
+from .._native import Database, is_folder
+from .._open import is_address
 
 VERSION = re.compile(r"(\d+)(?:_[0-9a-f-]+)?\.(zip|changelog)")
 
@@ -28,6 +29,10 @@ MAX_MEMBER = 256 << 20
 
 def stores(path: str, operator: str, store: str) -> list[str]:
     """The directories of all partitions of a state store; none if the path is something else."""
+    if is_address(path):
+        if is_folder(f"{path.rstrip('/')}/state"):
+            raise Unsupported(f"{path}: checkpoints in object stores are not supported; copy it to a disk")
+        return []
     root = Path(path)
     if (root / "SSTs").is_dir():
         return [path]

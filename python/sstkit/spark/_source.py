@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from pyspark.sql.types import StructType
 from .. import _open
 from .._errors import InvalidInput
 from .._native import Database, Table, plan
-from . import _checkpoint, _options, _tasks
+from . import _checkpoint, _options, _tasks, _write
 from ._tasks import PartTask, Written
 
 if TYPE_CHECKING:
@@ -139,10 +138,8 @@ class SstReader(DataSourceReader):
         path, is_state = self.sources()[0]
         with self.opened(path, is_state) as source:
             if isinstance(source, Table):
-                return bool(source.info()["comparator"] == BYTEWISE)
-            families = source.info()["column_families"]
-            name = self.column_family or "default"
-            return all(it["comparator"] == BYTEWISE for it in families if it["name"] == name)
+                return source.comparator == BYTEWISE
+            return source.comparator(column_family=self.column_family) == BYTEWISE
 
     def sources(self) -> list[tuple[str, bool]]:
         """What is read: state stores, or the path itself."""
@@ -162,9 +159,9 @@ class SstReader(DataSourceReader):
         sources = self.sources()
         ranges: list[InputPartition] = []
         for path, is_state in sources:
-            parts = self.parts or -(-bytes_below(path) // BYTES_OF_PARTITION)
             with self.opened(path, is_state) as source:
-                splits = self.splits(source, max(1, parts // len(sources)))
+                parts = -(-(self.parts or 0) // len(sources)) or -(-source.size // BYTES_OF_PARTITION)
+                splits = self.splits(source, max(1, parts))
             bounds = [self.start, *splits, self.end]
             for start, end in zip(bounds, bounds[1:]):
                 ranges.append(KeyRange(path, is_state, start, end))
@@ -201,14 +198,6 @@ class SstReader(DataSourceReader):
                 yield batch if batch.schema.equals(wanted) else batch.cast(wanted)
 
 
-def bytes_below(path: str) -> int:
-    """The size of a file, or of all files in a directory."""
-    if not os.path.isdir(path):
-        return os.path.getsize(path)
-    files = (entry for entry in os.scandir(path) if entry.is_file())
-    return sum(entry.stat().st_size for entry in files)
-
-
 @dataclass
 class PartsWritten(WriterCommitMessage):
     """The report of a task."""
@@ -228,7 +217,7 @@ class SstWriter(DataSourceArrowWriter):
             raise InvalidInput("the format sst does not overwrite: use mode(\"append\"), a new path")
         if not options.get("path"):
             raise InvalidInput("the format sst needs a path")
-        self.out = os.path.abspath(options["path"])
+        self.out = _write.absolute(options["path"])
         arguments = _options.write_arguments(options)
         names = [name for name in ("key", "value", "values_as", "kind") if name in arguments]
         columns = {str(name): arguments.pop(name) for name in names}

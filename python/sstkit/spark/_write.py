@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._errors import InvalidInput
-from .._native import Plan, plan
+from .._native import Plan, is_folder, plan
+from .._open import is_address
 from . import _splits, _tasks
 from ._routing import PART, routed
 from ._tasks import PartTask, Written
@@ -30,7 +31,9 @@ def write(
 ) -> dict[str, Any]:
     """Write a data frame as tables that do not overlap, sorted by key, with a `manifest.json`.
 
-    `path` is a new or empty directory that all executors and the driver share. `key` and `value`,
+    `path` is a new or empty directory that all executors and the driver share, or such an address in
+    an object store, as "s3://bucket/path", whose settings are variables of the environment of all of
+    them. `key` and `value`,
     and `values_as` and `kind` among the options, are those of `sstkit.build`, and so are the options of
     tables. `splits` is the number of parts, whose split keys are then found by two passes over the
     data, which also check the number of rows; or a list of keys, in order: one part begins at each.
@@ -41,7 +44,7 @@ def write(
     the driver is lost, `restart=True` removes what it has left. `verify` reads all tables once more on
     the driver. The result is that of `sstkit.commit`.
     """
-    out = os.path.abspath(path)
+    out = absolute(path)
     keys, values = names(key), names(value)
     if restart:
         restarted(out)
@@ -86,11 +89,23 @@ def has_floats(df: DataFrame, key: list[str]) -> bool:
     return any(df.schema[name].dataType.typeName() in ("float", "double") for name in key)
 
 
+def absolute(path: str | os.PathLike[str]) -> str:
+    """The output as all executors know it."""
+    return os.fspath(path) if is_address(path) else os.path.abspath(path)
+
+
 def restarted(out: str) -> None:
     """Removes the plan of a lost driver."""
-    if not os.path.exists(os.path.join(out, "_sstkit")):
+    if not is_folder(f"{out.rstrip('/')}/_sstkit"):
         return
     try:
-        Plan(out).discard()
+        found = Plan(out)
+    except InvalidInput:
+        # What a removal has left.
+        if not is_address(out):
+            raise
+        return
+    try:
+        found.discard()
     except InvalidInput as error:
         raise InvalidInput(f"{error}; sstkit.commit({out!r}) completes it") from None

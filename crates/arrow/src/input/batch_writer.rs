@@ -1,5 +1,7 @@
 //! Writes the rows of record batches as entries.
 
+use std::borrow::Cow;
+
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt64Type;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, UInt64Array};
@@ -16,6 +18,7 @@ use super::row_values::{
 };
 use super::value_column::ValueColumn;
 use crate::bytes_column::BytesColumn;
+use crate::dictionary::{plain_batch, plain_schema};
 use crate::error::{Error, Result};
 use crate::key::{KeyEncoding, Keys};
 
@@ -43,7 +46,11 @@ use crate::key::{KeyEncoding, Keys};
 /// ```
 #[derive(Debug)]
 pub struct BatchWriter {
+    /// Of the batches.
+    given: SchemaRef,
+    /// The same with the values of dictionaries.
     schema: SchemaRef,
+    has_dictionaries: bool,
     key: Vec<usize>,
     encoding: KeyEncoding,
     value: ValueIndexes,
@@ -62,6 +69,9 @@ impl BatchWriter {
     ///
     /// Fails if a column is missing, or has a type that cannot be written.
     pub fn new(schema: SchemaRef, columns: &BatchColumns) -> Result<Self> {
+        let (given, plain) = (SchemaRef::clone(&schema), plain_schema(&schema));
+        let has_dictionaries = plain.is_some();
+        let schema = plain.unwrap_or(schema);
         let encoding = KeyEncoding::of_columns(&schema, &columns.key)?;
         let index = |name: &String| Ok(field(&schema, name)?.0);
         let optional = |name: &Option<String>| name.as_ref().map(index).transpose();
@@ -84,7 +94,9 @@ impl BatchWriter {
             sequence: optional(&columns.sequence)?,
             entities: optional(&columns.entities)?,
             operands: optional(&columns.operands)?,
+            given,
             schema,
+            has_dictionaries,
             rows: 0,
         })
     }
@@ -106,7 +118,7 @@ impl BatchWriter {
     /// Fails if the batch has another schema, for a null key or value, and if the sink refuses an
     /// entry. The rows before it have been written.
     pub fn write(&mut self, batch: &RecordBatch, sink: &mut impl EntrySink) -> Result<()> {
-        self.check(batch)?;
+        let batch = &self.plain(batch)?;
         let rows = Rows::new(self, batch)?;
         let mut next = 0;
         if let Some(plain) = rows.plain() {
@@ -122,8 +134,17 @@ impl BatchWriter {
 
     /// The keys of a batch, encoded.
     pub fn keys(&self, batch: &RecordBatch) -> Result<Keys> {
+        let batch = self.plain(batch)?;
+        self.encoding.encode(&self.key_columns(&batch))
+    }
+
+    /// The batch with the values of its dictionaries.
+    fn plain<'b>(&self, batch: &'b RecordBatch) -> Result<Cow<'b, RecordBatch>> {
         self.check(batch)?;
-        self.encoding.encode(&self.key_columns(batch))
+        Ok(match self.has_dictionaries {
+            true => Cow::Owned(plain_batch(batch, &self.schema)?),
+            false => Cow::Borrowed(batch),
+        })
     }
 
     fn key_columns(&self, batch: &RecordBatch) -> Vec<ArrayRef> {
@@ -132,11 +153,11 @@ impl BatchWriter {
 
     /// Types are compared, not whether columns are nullable: nulls are looked for.
     fn check(&self, batch: &RecordBatch) -> Result<()> {
-        let same = batch.num_columns() == self.schema.fields().len()
+        let same = batch.num_columns() == self.given.fields().len()
             && batch
                 .columns()
                 .iter()
-                .zip(self.schema.fields())
+                .zip(self.given.fields())
                 .all(|(column, field)| column.data_type() == field.data_type());
         match same {
             true => Ok(()),

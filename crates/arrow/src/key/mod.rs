@@ -29,6 +29,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use self::decoder::Decoder;
 use self::encoder::Encoder;
+use crate::dictionary::{plain_column, plain_type};
 use crate::error::{Error, Result};
 
 pub use self::names::{data_type_name, parse_data_type};
@@ -63,12 +64,14 @@ impl KeyEncoding {
     ///
     /// # Errors
     ///
-    /// Fails without columns, and for types that have no encoding: nested and dictionary types,
-    /// intervals, nulls.
+    /// Fails without columns, and for types that have no encoding: nested types, intervals, nulls. The
+    /// values of dictionaries are encoded.
     pub fn new<N: Into<String>>(columns: impl IntoIterator<Item = (N, DataType)>) -> Result<Self> {
         let fields: Vec<_> = columns
             .into_iter()
-            .map(|(name, data_type)| Arc::new(Field::new(name, data_type, true)))
+            .map(|(name, data_type)| {
+                Arc::new(Field::new(name, plain_type(&data_type).clone(), true))
+            })
             .collect();
         if fields.is_empty() {
             return Err(Error::invalid("a key needs at least one column"));
@@ -133,6 +136,7 @@ impl KeyEncoding {
         let last = columns.len() - 1;
         let mut encoders = Vec::with_capacity(columns.len());
         for (number, (column, field)) in columns.iter().zip(&self.fields).enumerate() {
+            let column = &plain_column(column)?;
             if column.data_type() != field.data_type() || column.len() != columns[0].len() {
                 return Err(Error::invalid(format!(
                     "key column {:?} does not have the type and length that were announced",

@@ -118,22 +118,22 @@ impl BulkManifest {
         let mut text = String::new();
         let mut file = file_system::open(path).map_err(failed)?;
         file.read_to_string(&mut text).map_err(failed)?;
-        let manifest = Self::from_json(&text).map_err(|error| error.in_file(path))?;
-        if manifest.version != VERSION {
-            let what = format!("manifest version {}", manifest.version);
-            return Err(Error::unsupported(what).in_file(path));
-        }
-        Ok(manifest)
+        Self::from_json(&text).map_err(|error| error.in_file(path))
     }
 
+    /// The manifest of a text.
     #[cfg(feature = "json")]
-    fn from_json(text: &str) -> Result<Self> {
-        serde_json::from_str(text)
-            .map_err(|error| Error::corrupt("not a table manifest").with_source(error))
+    pub(crate) fn from_json(text: &str) -> Result<Self> {
+        let manifest: Self = serde_json::from_str(text)
+            .map_err(|error| Error::corrupt("not a table manifest").with_source(error))?;
+        match manifest.version {
+            VERSION => Ok(manifest),
+            other => Err(Error::unsupported(format!("manifest version {other}"))),
+        }
     }
 
     #[cfg(not(feature = "json"))]
-    fn from_json(_: &str) -> Result<Self> {
+    pub(crate) fn from_json(_: &str) -> Result<Self> {
         let what = "this build reads no manifest.json (enable the feature \"json\" of sstkit-db)";
         Err(Error::unsupported(what))
     }

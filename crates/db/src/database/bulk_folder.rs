@@ -41,8 +41,9 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
     let keys = UserKeys::new(family_settings.comparator.clone());
     let mut numbers = BTreeSet::new();
     let mut tables = Vec::new();
-    for file in &manifest.files {
-        let table = table_file(path, file, &keys).map_err(|error| error.in_file(&manifest_path))?;
+    for (number, file) in file_numbers(&manifest.files).into_iter().zip(&manifest.files) {
+        let table =
+            table_file(path, number, file, &keys).map_err(|error| error.in_file(&manifest_path))?;
         if !numbers.insert(table.meta.number) {
             let what = format!("{} has the same file number as another table", file.name);
             return Err(Error::corrupt(what).in_file(manifest_path));
@@ -78,12 +79,28 @@ fn engine(manifest: &BulkManifest) -> Engine {
     }
 }
 
-/// A table, as the MANIFEST of a database would describe it.
-fn table_file(folder: &Path, file: &ManifestFile, keys: &UserKeys) -> Result<TableFile> {
-    let path = file.path(folder)?;
-    let FileName::Table(number) = FileName::parse(&file.name) else {
-        return Err(Error::corrupt(format!("{:?} is not a table file name", file.name)));
+/// The numbers of the tables. Those with other names, as builds in object stores have them, get numbers that are free.
+fn file_numbers(files: &[ManifestFile]) -> Vec<u64> {
+    let named = |file: &ManifestFile| match FileName::parse(&file.name) {
+        FileName::Table(number) => Some(number),
+        _ => None,
     };
+    let taken: BTreeSet<u64> = files.iter().filter_map(named).collect();
+    let mut free = (1..).filter(|number| !taken.contains(number));
+    files.iter().map(|file| named(file).or_else(|| free.next()).unwrap_or_default()).collect()
+}
+
+/// A table, as the MANIFEST of a database would describe it.
+fn table_file(
+    folder: &Path,
+    number: u64,
+    file: &ManifestFile,
+    keys: &UserKeys,
+) -> Result<TableFile> {
+    let path = file.path(folder)?;
+    if !path.extension().is_some_and(|it| it == "sst" || it == "ldb") {
+        return Err(Error::corrupt(format!("{:?} is not a table file name", file.name)));
+    }
     let bound = |user_key: &[u8], sequence, kind| {
         let mut bytes = Vec::new();
         InternalKey { user_key, sequence, kind }.encode_to(&mut bytes);

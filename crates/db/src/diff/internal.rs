@@ -10,6 +10,7 @@ use sstkit_table::RangeTombstone;
 use sstkit_table::visibility::UserKeys;
 
 use super::entries::EntrySide;
+use super::keep_going::KeepGoing;
 use super::{DiffOptions, DiffSide, Difference, Ranges, common_order, is_within, tombstones};
 use crate::error::Result;
 use crate::read::DatabaseEntry;
@@ -41,6 +42,7 @@ pub struct InternalDiff {
     upper: Option<Bound<Vec<u8>>>,
     prefix: Option<Vec<u8>>,
     tombstones: vec::IntoIter<Difference<RangeTombstone>>,
+    keep_going: KeepGoing,
     has_ended: bool,
 }
 
@@ -63,6 +65,7 @@ impl InternalDiff {
             upper: None,
             prefix: options.keys.prefix.clone(),
             tombstones: tombstones.into_iter(),
+            keep_going: options.keep_going.clone(),
             has_ended: false,
         })
     }
@@ -75,6 +78,7 @@ impl InternalDiff {
     /// The next difference between entries.
     fn next_entry(&mut self) -> Result<Option<Difference<DatabaseEntry>>> {
         loop {
+            self.keep_going.check()?;
             let order = self.keys.comparator();
             let Some(upper) = &self.upper else {
                 let Some((lower, upper)) = self.ranges.next()? else { return Ok(None) };

@@ -12,6 +12,7 @@
 
 mod entries;
 mod internal;
+mod keep_going;
 mod tombstones;
 mod visible;
 
@@ -20,6 +21,7 @@ use std::ops::Bound;
 use sstkit_coding::setters;
 use sstkit_table::{Comparator, KeyBounds, KeyRange, ReadOptions, Table, UnequalRanges};
 
+use self::keep_going::KeepGoing;
 use crate::column_family::ColumnFamily;
 use crate::error::{Error, Result};
 use crate::key_selection::KeySelection;
@@ -93,11 +95,16 @@ pub enum Difference<T> {
 pub struct DiffOptions {
     keys: KeySelection,
     skip_equal_blocks: bool,
+    keep_going: KeepGoing,
 }
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        Self { keys: KeySelection::default(), skip_equal_blocks: true }
+        Self {
+            keys: KeySelection::default(),
+            skip_equal_blocks: true,
+            keep_going: KeepGoing::default(),
+        }
     }
 }
 
@@ -125,6 +132,12 @@ setters! {
     /// The differences are the same. Off decodes every block, and so finds damage under a checksum
     /// that matches.
     pub fn skip_equal_blocks(mut self, on: bool) { self.skip_equal_blocks = on; }
+
+    /// Asks now and then, also where nothing differs, whether to go on. If not, the comparison is
+    /// [cancelled](crate::Error::is_cancelled). Default: it goes on.
+    pub fn keep_going(mut self, callback: impl Fn() -> bool + Send + Sync + 'static) {
+        self.keep_going = KeepGoing::new(callback);
+    }
 }
 
 /// The order of both sides.

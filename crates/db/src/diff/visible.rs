@@ -7,6 +7,7 @@ use std::ops::Bound;
 
 use sstkit_table::{Comparator, ReadOptions, Record, RecordValue};
 
+use super::keep_going::KeepGoing;
 use super::{
     DiffOptions, DiffSide, Difference, Ranges, common_order, is_within, missing_timestamp,
 };
@@ -40,6 +41,7 @@ pub struct Diff {
     ranges: Ranges,
     /// Where the current range ends.
     upper: Option<Bound<Vec<u8>>>,
+    keep_going: KeepGoing,
     has_ended: bool,
 }
 
@@ -59,6 +61,7 @@ impl Diff {
             b: Side::new(b, &scan, &order)?,
             order,
             upper: None,
+            keep_going: options.keep_going.clone(),
             has_ended: false,
         })
     }
@@ -70,6 +73,7 @@ impl Diff {
 
     fn advance(&mut self) -> Result<Option<Difference<Record>>> {
         loop {
+            self.keep_going.check()?;
             let Some(upper) = &self.upper else {
                 let Some((lower, upper)) = self.ranges.next()? else { return Ok(None) };
                 self.a.seek(&lower, &self.order)?;

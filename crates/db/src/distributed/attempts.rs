@@ -19,7 +19,12 @@ pub(super) struct FinishedAttempt {
 
 /// The folder of an attempt.
 pub(super) fn attempt_folder(plan: &Plan, part: usize, attempt: &str) -> PathBuf {
-    plan.parts_folder().join(format!("part-{part:06}.attempt-{attempt}"))
+    plan.parts_folder().join(folder_name(part, attempt))
+}
+
+/// The name of that folder.
+pub(super) fn folder_name(part: usize, attempt: &str) -> String {
+    format!("part-{part:06}.attempt-{attempt}")
 }
 
 /// All finished attempts, by part and name. Folders with temporary names are not among them.
@@ -36,7 +41,8 @@ pub(super) fn finished_attempts(plan: &Plan) -> Result<Vec<FinishedAttempt>> {
     Ok(attempts)
 }
 
-fn parse(folder: &str) -> Option<FinishedAttempt> {
+/// The attempt that a folder of this name is.
+pub(super) fn parse(folder: &str) -> Option<FinishedAttempt> {
     let (part, name) = folder.strip_prefix("part-")?.split_once(".attempt-")?;
     Some(FinishedAttempt { part: part.parse().ok()?, name: name.to_owned() })
 }
@@ -61,7 +67,8 @@ impl FinishedAttempt {
         Ok(manifest)
     }
 
-    fn check(&self, plan: &Plan, manifest: &BulkManifest) -> Result<()> {
+    /// Proves what a manifest says, as far as that is possible without the files.
+    pub(super) fn check(&self, plan: &Plan, manifest: &BulkManifest) -> Result<()> {
         let found = (&manifest.plan, manifest.part, &manifest.attempt);
         let expected = (&Some(plan.id().into()), Some(self.part as u64), &Some(self.name.clone()));
         if found != expected {

@@ -30,7 +30,7 @@ with_defaults! {
         pub(super) attempts: BTreeMap<usize, String>,
         pub(super) entries: Option<u64>,
         pub(super) checksums: bool = true,
-        clean: bool,
+        pub(super) clean: bool,
     }
 }
 

@@ -37,29 +37,14 @@ impl Decision {
     /// of overlap.
     pub(super) fn choose(plan: &Plan, options: &CommitOptions) -> Result<Self> {
         let mut sources = Vec::new();
-        let mut files = Vec::new();
-        let mut settings = None;
-        let chosen = chosen(plan, options)?;
-        for attempt in &chosen {
-            let manifest = attempt.prove(plan, options.checksums)?;
-            if settings.is_none() && !manifest.files.is_empty() {
-                settings = Some(manifest.options);
-            }
-            for mut file in manifest.files {
-                let extension = Path::new(&file.name).extension().unwrap_or_default();
-                let name = format!("{:06}.{}", files.len() + 1, extension.to_string_lossy());
-                let inside = std::mem::replace(&mut file.name, name);
-                sources.push((attempt.part as u64, inside));
-                files.push(file);
-            }
-        }
-        let mut manifest = BulkManifest::new(files, plan.comparator())?;
-        manifest.options = settings.unwrap_or_default();
-        manifest.plan = Some(plan.id().to_owned());
-        if let Some(expected) = options.entries.filter(|&expected| expected != manifest.entries) {
-            let what = "the number of entries of all parts";
-            return Err(Error::mismatch(what, expected, manifest.entries));
-        }
+        let chosen = chosen(finished_attempts(plan)?, plan, options)?;
+        let proven = chosen.iter().map(|attempt| attempt.prove(plan, options.checksums));
+        let parts = proven.collect::<Result<Vec<_>>>()?;
+        let manifest = joined(plan, parts, options.entries, |part, number, name| {
+            let extension = Path::new(name).extension().unwrap_or_default().to_string_lossy();
+            let moved = format!("{:06}.{extension}", number + 1);
+            sources.push((part, std::mem::replace(name, moved)));
+        })?;
         let attempts = chosen.into_iter().map(|attempt| attempt.name).collect();
         Ok(Self { attempts, sources, manifest })
     }
@@ -81,9 +66,44 @@ impl Decision {
     }
 }
 
-/// An attempt for each part: the one that was requested, or the first by name.
-fn chosen(plan: &Plan, options: &CommitOptions) -> Result<Vec<FinishedAttempt>> {
-    let finished = finished_attempts(plan)?;
+/// The manifest of all tables of proven attempts, one for each part, in order. Proves that they do not overlap,
+/// and that together they have the number of entries that is expected. `rename` gets the number of the part, the number of
+/// the table, and its name in the attempt.
+pub(super) fn joined(
+    plan: &Plan,
+    parts: Vec<BulkManifest>,
+    entries: Option<u64>,
+    mut rename: impl FnMut(u64, usize, &mut String),
+) -> Result<BulkManifest> {
+    let mut files = Vec::new();
+    let mut settings = None;
+    for (part, manifest) in (0..).zip(parts) {
+        if settings.is_none() && !manifest.files.is_empty() {
+            settings = Some(manifest.options);
+        }
+        for mut file in manifest.files {
+            rename(part, files.len(), &mut file.name);
+            files.push(file);
+        }
+    }
+    let mut manifest = BulkManifest::new(files, plan.comparator())?;
+    manifest.options = settings.unwrap_or_default();
+    manifest.plan = Some(plan.id().to_owned());
+    match entries.filter(|&expected| expected != manifest.entries) {
+        None => Ok(manifest),
+        Some(expected) => {
+            let what = "the number of entries of all parts";
+            Err(Error::mismatch(what, expected, manifest.entries))
+        }
+    }
+}
+
+/// An attempt for each part, of those that are sorted by part and name: the one that was requested, or the first.
+pub(super) fn chosen(
+    finished: Vec<FinishedAttempt>,
+    plan: &Plan,
+    options: &CommitOptions,
+) -> Result<Vec<FinishedAttempt>> {
     let mut chosen = Vec::with_capacity(plan.parts());
     let mut missing = Vec::new();
     for part in 0..plan.parts() {

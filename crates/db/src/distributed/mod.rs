@@ -27,6 +27,7 @@
 //! | `attempts.rs` | finished attempts, checked |
 //! | `commit.rs`, `decision.rs` | choosing, moving, publishing |
 //! | `write_once.rs` | files that are created once |
+//! | `remote_build.rs` | the same with an output in an object store |
 
 mod attempts;
 mod commit;
@@ -34,9 +35,11 @@ mod decision;
 mod part_writer;
 mod plan;
 mod plan_options;
+mod remote_build;
 mod write_once;
 
 pub use self::commit::{Commit, CommitOptions, CommitSummary};
 pub use self::part_writer::{PartOptions, PartSummary, PartWriter};
 pub use self::plan::{PLAN_FOLDER, Plan};
 pub use self::plan_options::PlanOptions;
+pub use self::remote_build::{ObjectFolder, RemoteBuild};

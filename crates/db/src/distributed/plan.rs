@@ -27,7 +27,8 @@ use crate::error::{Error, Result};
 /// The folder below the output that has everything but the result.
 pub const PLAN_FOLDER: &str = "_sstkit";
 
-const PLAN_NAME: &str = "plan.json";
+/// The file in it that has the plan.
+pub(super) const PLAN_NAME: &str = "plan.json";
 
 /// The version that is written.
 const VERSION: u32 = 1;
@@ -87,18 +88,7 @@ impl Plan {
     /// order, or if a setting cannot be written.
     pub fn create(output: impl AsRef<Path>, options: &PlanOptions) -> Result<Self> {
         let output = output.as_ref();
-        let file = PlanFile {
-            version: VERSION,
-            id: new_id(),
-            tool: concat!("sstkit ", env!("CARGO_PKG_VERSION")).into(),
-            comparator: options.comparator.name().into_owned(),
-            splits: options.splits.clone(),
-            max_file_size: options.max_file_size,
-            duplicates: duplicates_name(options.duplicates).into(),
-            compression_level: options.compression_level,
-            options: table_settings(&options.table),
-        };
-        let plan = Self::new(output, file)?;
+        let plan = Self::planned(output, options)?;
         let failed = |error: io::Error| Error::from(error).in_file(output);
         fs::create_dir_all(output).map_err(failed)?;
         refuse_contents(output)?;
@@ -138,6 +128,54 @@ impl Plan {
             return Err(Error::invalid_input(what).in_file(output));
         }
         remove(output, Some(self.id())).map_err(|error| Error::from(error).in_file(output))
+    }
+
+    /// A new plan, which is not written yet.
+    pub(super) fn planned(output: &Path, options: &PlanOptions) -> Result<Self> {
+        let file = PlanFile {
+            version: VERSION,
+            id: new_id(),
+            tool: concat!("sstkit ", env!("CARGO_PKG_VERSION")).into(),
+            comparator: options.comparator.name().into_owned(),
+            splits: options.splits.clone(),
+            max_file_size: options.max_file_size,
+            duplicates: duplicates_name(options.duplicates).into(),
+            compression_level: options.compression_level,
+            options: table_settings(&options.table),
+        };
+        Self::new(output, file)
+    }
+
+    /// The text of the file, from which [`restore`](Self::restore) makes the same plan in another directory.
+    pub fn to_json(&self) -> String {
+        // Plain structs of strings and numbers can always be written as JSON.
+        serde_json::to_string_pretty(&self.file).unwrap_or_default() + "\n"
+    }
+
+    /// The plan of a text, with an output directory that is not read or written.
+    pub(super) fn from_json(output: &Path, json: &[u8]) -> Result<Self> {
+        let file = serde_json::from_slice(json)
+            .map_err(|error| Error::corrupt("not a plan").with_source(error).in_file(output))?;
+        Self::new(output, file).map_err(|error| error.in_file(output))
+    }
+
+    /// Writes the same plan, with its id, for another output directory: of a worker that does not share that of
+    /// the plan. What it writes is brought to where the commit is ([`RemoteBuild::upload`](crate::RemoteBuild::upload)).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is no plan, and if the directory has another one.
+    pub fn restore(output: impl AsRef<Path>, json: &str) -> Result<Self> {
+        let output = output.as_ref();
+        let plan = Self::from_json(output, json.as_bytes())?;
+        let failed = |error: io::Error| Error::from(error).in_file(output);
+        fs::create_dir_all(plan.parts_folder()).map_err(failed)?;
+        let written =
+            write_once::write_once(&output.join(PLAN_FOLDER).join(PLAN_NAME), &plan.file)?;
+        if !written && Self::open(output)?.id() != plan.id() {
+            return Err(Error::invalid_input("there is another plan already").in_file(output));
+        }
+        Ok(plan)
     }
 
     fn new(output: &Path, file: PlanFile) -> Result<Self> {

@@ -1,6 +1,7 @@
 //! Plans, parts and commits: what each refuses, and a model of everything that can happen to them.
 
 mod refusals;
+mod remote_schedules;
 mod schedules;
 
 use std::path::{Path, PathBuf};
