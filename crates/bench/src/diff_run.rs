@@ -10,7 +10,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use sstkit_table::raw::Codec;
@@ -47,14 +47,6 @@ impl Default for Settings {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Round {
-    cat: Duration,
-    diff: Duration,
-    /// Bytes in memory at most.
-    peak: u64,
-}
-
 /// Makes the tables and does all rounds. Returns the record. `say` gets a line for each round.
 pub fn measure(settings: &Settings, say: impl Fn(String)) -> Result<Value, Box<dyn Error>> {
     let folder = tempfile::tempdir_in(&settings.directory)?;
@@ -79,8 +71,7 @@ pub fn measure(settings: &Settings, say: impl Fn(String)) -> Result<Value, Box<d
         if printed.trim() != "0 removed, 0 added, 1 changed" {
             return Err(format!("a wrong difference: {printed}").into());
         }
-        let round = Round { cat, diff, peak };
-        say(format!("{round:?}"));
+        say(format!("cat {cat:?}, sst diff {diff:?}, {peak} bytes of memory"));
         // The first one fills the page cache.
         if number > 0 {
             rounds.push(json!({
