@@ -145,7 +145,8 @@ impl ManifestChoice {
         };
         let disagreement = disagreement(inventory, &state);
         // Engines take zeros for the end of a block.
-        let found = Evidence::default().read(open(path)?, engine).unwrap_or_default();
+        let mut read = Evidence::default();
+        let found = read.read(open(path)?, engine).unwrap_or_default();
         let torn = found.or_else(|| state.torn_tail.map(|problem| problem.kind.to_string()));
         let is_accepted = match (&disagreement, &torn) {
             (None, _) => true,
@@ -177,7 +178,7 @@ impl ManifestChoice {
             ));
         }
         self.files.push(used);
-        self.evidence = Evidence::of_state(&state);
+        self.evidence = Evidence { added: read.added, ..Evidence::of_state(&state) };
         (self.engine, self.state, self.reason) = (Some(engine), Some(state), None);
         Ok(())
     }

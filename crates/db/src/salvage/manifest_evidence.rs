@@ -70,6 +70,8 @@ pub(super) struct Evidence {
     pub(super) tables: BTreeMap<u64, TableEvidence>,
     /// Tables that were deleted.
     pub(super) deleted: BTreeSet<u64>,
+    /// All tables that were added, also those that were deleted later.
+    pub(super) added: BTreeMap<u64, TableEvidence>,
     /// By column family and number. Their garbage is recounted.
     pub(super) blob_files: BTreeMap<(u32, u64), BlobFileMetaData>,
     pub(super) last_sequence: u64,
@@ -160,7 +162,10 @@ impl Evidence {
         for (level, meta) in edit.new_files {
             // Deleted from one level and added to another in the same edit: moved.
             self.deleted.remove(&meta.number);
-            self.tables.insert(meta.number, TableEvidence { column_family: id, level, meta });
+            let number = meta.number;
+            let table = TableEvidence { column_family: id, level, meta };
+            self.added.insert(number, table.clone());
+            self.tables.insert(number, table);
         }
         for file in edit.blob_file_additions {
             self.blob_files.insert((id, file.number), file);

@@ -86,8 +86,8 @@ impl Survey<'_> {
         mismatches
     }
 
-    /// Why the MANIFEST is that of another database: it describes tables, and none of those that
-    /// exist.
+    /// Why the MANIFEST is that of another database: it describes tables, and has never described any of
+    /// those that exist.
     pub(super) fn foreign_manifest(
         &self,
         tables: &[ExaminedTable],
@@ -98,7 +98,15 @@ impl Survey<'_> {
         let says_nothing = evidence.tables.is_empty() && evidence.deleted.is_empty();
         let has_listed = tables.iter().any(|it| it.listed.is_some());
         let has_others = tables.len() + deleted > 0;
+        // One that was compacted and is not deleted yet.
+        let was_listed = |table: &ExaminedTable| {
+            let listed = evidence.added.get(&table.number);
+            listed.is_some_and(|it| is_the_same(it, table, self.order_of(listed)))
+        };
         if says_nothing || has_listed || !has_others || self.has_identity_of(evidence) {
+            return None;
+        }
+        if tables.iter().any(was_listed) {
             return None;
         }
         Some(match mismatches {

@@ -1,6 +1,8 @@
 //! Databases whose MANIFEST is lost: obsolete tables, lost ends, column families without a name.
 
-use sstkit_db::{DatabaseUncertainty, DatabaseWriterOptions, FileOutcome};
+use sstkit_db::raw::{LogWriter, VersionEdit};
+use sstkit_db::{Database, DatabaseUncertainty, DatabaseWriterOptions, FileOutcome};
+use sstkit_table::raw::Engine;
 
 use crate::contents::Damaged;
 use crate::small_database::{
@@ -108,4 +110,40 @@ fn column_families_are_found_again() {
     let (_, db) = damaged.salvage(false, "named by tables");
     assert_eq!(shown(&db, "événements"), pairs(&[("a", "1")]));
     assert_eq!(shown(&db, "default"), []);
+}
+
+/// A compaction has written a table, and its inputs are not deleted yet. If that table is lost, the MANIFEST lists
+/// none of those that exist. It is that of this database nevertheless, since it once listed the inputs.
+#[test]
+fn a_missing_table_beside_its_inputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let old: &[Entry<'_>] = &[("a", 5, PUT, "1"), ("b", 6, PUT, "2")];
+    database(&path, "default", &[(0, old)]);
+    // RocksDB would know its database by IDENTITY.
+    std::fs::remove_file(path.join("IDENTITY")).unwrap();
+    let damaged = Damaged::copy_of(&path);
+    let name = std::fs::read_to_string(damaged.path.join("CURRENT")).unwrap();
+    let mut manifest = damaged.bytes(name.trim_end());
+    // Table 1 of level 0 is deleted, and table 9 of level 6 is in its place.
+    let source = Database::open(&path).unwrap();
+    let state = &source.manifest().unwrap().column_families[&0];
+    let mut table = state.files().next().unwrap().1.clone();
+    (table.number, table.size, table.unique_id) = (9, table.size + 1, None);
+    let mut edit = VersionEdit::default();
+    edit.deleted_files.push((0, 1));
+    edit.new_files.push((6, table));
+    edit.next_file_number = Some(10);
+    let mut record = Vec::new();
+    edit.encode_to(&mut record, Engine::RocksDb);
+    let mut log = LogWriter::new(Vec::new());
+    log.add_record(&record).unwrap();
+    manifest.extend(log.into_inner());
+    damaged.write(name.trim_end(), &manifest);
+    let (report, _) = damaged.salvage(false, "the output of a compaction is missing");
+    let outcome =
+        |name: &str| report.files.iter().find(|it| it.path.ends_with(name)).map(|it| it.outcome);
+    assert_eq!(outcome("000009.sst"), Some(FileOutcome::Lost), "{report:#?}");
+    assert_eq!(outcome("000001.sst"), Some(FileOutcome::Orphaned), "{report:#?}");
+    assert!(report.has_losses());
 }
