@@ -18,6 +18,9 @@ const MIN_PART: u64 = 1 << 20;
 /// Blocks that are listed between two checks whether the caller has cancelled.
 const BLOCKS_PER_CHECK: usize = 4096;
 
+/// Kinds and handles of blocks.
+type PlacedHandles = Vec<(BlockKind, BlockHandle)>;
+
 /// A table, its path, and what its keys look like.
 #[derive(Clone)]
 pub struct InspectedTable {
@@ -157,7 +160,7 @@ impl InspectedTable {
     pub(crate) fn readable_block_handles(
         &self,
         keep_going: &dyn Fn() -> bool,
-    ) -> Result<(Vec<(BlockKind, BlockHandle)>, Option<Error>)> {
+    ) -> Result<(PlacedHandles, Option<Error>)> {
         let list = |table: &Table| {
             let mut blocks = Vec::new();
             let listed = table.visit_blocks(|kind, handle| {
