@@ -35,7 +35,10 @@ fn main() -> ExitCode {
     interrupt::install();
     let cli = match Cli::try_parse_from(command::arguments(std::env::args_os())) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(mut error) => {
+            command::suggest_command(&mut error);
+            return usage(&error);
+        }
     };
     // A database keeps its tables open, so that a running engine cannot delete them.
     sstkit_db::raise_open_file_limit();

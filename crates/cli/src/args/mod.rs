@@ -13,7 +13,7 @@ pub(crate) use self::opening::OpenArgs;
 pub(crate) use self::printing::{EncodingArgs, FormatArgs, PrintArgs};
 pub(crate) use self::range::{RangeArgs, SelectedKeys};
 pub(crate) use self::reading::{
-    DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs,
+    DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs, TableFolderArgs,
     merge_operator_named,
 };
 pub(crate) use self::snapshot::SnapshotArgs;

@@ -126,6 +126,22 @@ fn block_size(text: &str) -> Result<usize, String> {
     usize::try_from(bytes).map_err(|_| format!("{text:?} is too large for this machine"))
 }
 
+/// Options for finding the tables of a database.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TableFolderArgs {
+    /// Directory of tables (db_paths, cf_paths); repeat in the order of the database's options
+    /// [default: the database, or directories beside it]
+    #[arg(long, value_name = "DIR", help_heading = "Interpretation of the file")]
+    pub(crate) db_path: Vec<PathBuf>,
+}
+
+impl TableFolderArgs {
+    /// See [`reject_unused`](super::reject_unused).
+    pub(crate) fn given(&self) -> GivenOption {
+        ("--db-path", !self.db_path.is_empty(), &[PathKind::Database])
+    }
+}
+
 /// Options for reading the write-ahead logs of a database.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Write-ahead logs")]
@@ -143,10 +159,8 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "ignore_log")]
     pub(crate) wal_dir: Option<PathBuf>,
 
-    /// Directory of tables (db_paths, cf_paths); repeat in the order of the database's options
-    /// [default: the database, or directories beside it]
-    #[arg(long, value_name = "DIR", help_heading = "Interpretation of the file")]
-    pub(crate) db_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tables: TableFolderArgs,
 
     /// Backup to read, of a folder of RocksDB's BackupEngine [default: the newest]
     #[arg(long, value_name = "ID", help_heading = "Interpretation of the file")]
@@ -160,7 +174,7 @@ impl LogArgs {
         [
             ("--ignore-log", self.ignore_log, database),
             ("--wal-dir", self.wal_dir.is_some(), database),
-            ("--db-path", !self.db_path.is_empty(), database),
+            self.tables.given(),
             ("--backup", self.backup.is_some(), database),
             (
                 "--max-log-memory",
@@ -238,7 +252,7 @@ impl ReadArgs {
         let options = DatabaseOptions::default()
             .max_block_size(self.limits.max_block_size)
             .replay_logs(!log.ignore_log)
-            .table_folders(&log.db_path)
+            .table_folders(&log.tables.db_path)
             .set_if_given(log.backup, DatabaseOptions::backup)
             .set_if_given(log.max_log_memory, DatabaseOptions::max_log_memory)
             .set_if_given(log.wal_dir.as_ref(), DatabaseOptions::log_folder);

@@ -9,6 +9,7 @@ mod completions;
 mod database_output;
 mod diff;
 mod dump;
+mod engine_tools;
 mod filter;
 mod get;
 mod info;
@@ -38,6 +39,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+pub(crate) use self::engine_tools::suggest_command;
 use crate::status::Status;
 
 /// Inspect, verify and build LevelDB and RocksDB tables and databases.

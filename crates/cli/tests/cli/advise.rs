@@ -158,7 +158,7 @@ fn what_cannot_work_is_refused() {
         (&[LEVELED, "--measure", "0"], "--measure must be 1 or more"),
         (&[LEVELED, "--what-if", "filters=none"], "expected one of filter, filter.LEVEL"),
         (&[LEVELED, "--what-if", "filter"], "expected NAME=VALUE"),
-        (&["databases/rocksdb-wal-only"], "no tables"),
+        (&["databases/rocksdb-wal-only"], "no tables, and so no filters"),
     ] {
         let ran = run([&["advise"][..], arguments].concat());
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stdout);

@@ -120,6 +120,9 @@ fn the_map_is_complete() {
     assert!(options.len() > 15, "{options:?}");
     for name in commands {
         assert!(mapped.contains(&name), "ldb {name}");
+        // Typed by habit, it is a command or has a tip.
+        let typed = run([name, "--help"]);
+        assert!(typed.status == 0 || typed.stderr.contains("tip: "), "{name}: {}", typed.stderr);
     }
     for name in options {
         assert!(mapped.contains(&format!("--{name}").as_str()), "sst_dump --{name}");

@@ -210,6 +210,39 @@ fn missing_logs_and_tables_are_no_sound_database() {
     assert!(status == 2 && text.contains("use --db-path"), "{text}");
 }
 
+/// Too far away to be found: every command that may need them takes the directories.
+#[test]
+fn directories_of_tables_are_named() {
+    let folder = copy("rocksdict-db-paths");
+    let far = folder.path().join("far");
+    let [tables, logs] = ["tables", "logs"].map(|name| far.join(name).join("moved"));
+    for (from, to) in [("pw_p2", &tables), ("pw_wal", &logs)] {
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::rename(folder.path().join(from), to).unwrap();
+    }
+    let [database, output] = ["pw", "refiltered"].map(|name| folder.path().join(name));
+    let [database, output, tables, logs] =
+        [&database, &output, &tables, &logs].map(|path| path.to_str().unwrap());
+    let refilter = ["refilter", database, "-o", output, "--filter", "bloomfilter:5"];
+    for command in [&["scan", database][..], &["advise", database], &refilter] {
+        let ran = run(command);
+        assert_eq!(ran.status, 2, "{command:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("use --db-path to name these"), "{}", ran.stderr);
+    }
+    let given = ["--db-path", tables, "--db-path", tables];
+    let ran = run(["advise", database].into_iter().chain(given));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    let ran = run(refilter.into_iter().chain(given).chain(["--wal-dir", logs]));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    let both = [&given[..], &["--wal-dir", logs]].concat();
+    let before = pairs(&scan(database, &both).json());
+    let after = scan(output, &[]);
+    assert_eq!(pairs(&after.json()), before);
+    assert_eq!((before.len(), verify(output).0), (3001, 0), "{}", after.stderr);
+    let ran = run(["refilter", "tables/fv7-bloom10.sst", "--dry-run", "--wal-dir", logs]);
+    assert!(ran.stderr.contains("--wal-dir has no effect"), "{}", ran.stderr);
+}
+
 #[test]
 fn values_with_a_time_to_live() {
     let database = "real/ldb/ttl";

@@ -48,6 +48,38 @@ fn mistyped_names_have_suggestions() {
 }
 
 #[test]
+fn names_of_ldb_and_sst_dump_have_tips() {
+    let tip = |arguments: &[&str]| {
+        let ran = run(arguments);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        let tips = ran.stderr.lines().filter(|line| line.trim_start().starts_with("tip: "));
+        format!("{}: {}", arguments[0], tips.map(str::trim).collect::<Vec<_>>().join(", "))
+    };
+    let all = [
+        &["dump_wal", "x"][..],
+        &["idump", "x", "--hex"],
+        &["list_column_families"],
+        &["put", "x", "k", "v"],
+        &["--command=raw", "x"],
+        &["--file=x", "--command=scan"],
+        &["--db=x", "scan"],
+        &["--output_hex", "x"],
+    ]
+    .map(tip)
+    .join("\n");
+    expect![[r#"
+        dump_wal: tip: use `sst dump FILE.log`
+        idump: tip: use `sst scan --internal DB`
+        list_column_families: tip: use `sst info DB`
+        put: tip: `sst` never changes a database: only its engine does
+        --command=raw: tip: use `sst verify` for check, `sst scan`, `sst dump` for raw
+        --file=x: tip: files are arguments, as in `sst info FILE`
+        --db=x: tip: the database is an argument, as in `sst scan DB`
+        --output_hex: tip: use `--hex`"#]]
+    .assert_eq(&all);
+}
+
+#[test]
 fn contradictions_and_missing_things() {
     let all = [
         &["scan", "tables/none.sst"][..],

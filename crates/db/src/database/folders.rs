@@ -22,7 +22,7 @@ use crate::directory;
 use crate::error::Result;
 use crate::file_system::{self, FileStatus};
 use crate::files::table_paths;
-use crate::raw::{FileName, ManifestState};
+use crate::raw::{ColumnFamilyState, FileName, ManifestState};
 
 /// The number of entries of the parent directory that are looked at.
 const MAX_SIBLINGS: usize = 1000;
@@ -119,7 +119,8 @@ pub(super) fn find_logs(
     found.next().filter(|_| found.next().is_none())
 }
 
-/// The directories beside that of the database that have tables or blob files which are missing.
+/// The directories beside that of the database that have tables or blob files which are missing. If
+/// others are still missing, and the database has tables in other directories, a caveat says so.
 pub(super) fn find_tables(
     database: &Path,
     engine: Engine,
@@ -151,13 +152,14 @@ pub(super) fn find_tables(
     }
     let mut found: BTreeSet<PathBuf> = BTreeSet::new();
     for folder in siblings(database) {
-        let has = |(names, size): &(Vec<PathBuf>, Option<u64>)| {
-            names.iter().any(|name| {
+        let before = missing.len();
+        missing.retain(|(names, size)| {
+            !names.iter().any(|name| {
                 let file = file_system::status(&folder.join(name));
                 matches!(file, Ok(FileStatus::File { size: found }) if size.is_none_or(|size| found == size))
             })
-        };
-        if missing.iter().any(has) {
+        });
+        if missing.len() < before {
             found.insert(folder);
         }
     }
@@ -168,6 +170,12 @@ pub(super) fn find_tables(
             folder.display()
         );
         caveats.push(Caveat::new(CaveatKind::Assumed, message).about(folder));
+    }
+    let mut files = state.column_families.values().flat_map(ColumnFamilyState::files);
+    if !missing.is_empty() && files.any(|(_, file)| file.path_id > 0) {
+        let message = "tables are missing, and some are in other directories (db_paths or cf_paths): \
+                       use --db-path to name these";
+        caveats.push(Caveat::new(CaveatKind::LeftOut, message));
     }
     found.into_iter().collect()
 }

@@ -60,29 +60,30 @@ fn entries(files: &[FilteredFile]) -> u128 {
     files.iter().map(|file| u128::from(file.memory.entries)).sum()
 }
 
-/// This many keys of a table, at equal distances.
+/// This many keys of a table, at equal distances in the bytes of its data blocks: the last block may have
+/// a single entry.
 fn sample(table: &InspectedTable, wanted: u64) -> Result<Vec<Vec<u8>>> {
-    let mut blocks = 0_u64;
+    let mut bytes = 0.0;
     let mut index = table.index()?;
     while index.advance()? {
-        blocks += 1;
+        bytes += index.handle().size as f64;
     }
     let tail = if table.table().has_internal_keys() { InternalKey::TAIL_LENGTH } else { 0 };
-    // The place of a key: the number of its block, and how far into the block.
-    let place = |number: u64| (number as f64 + 0.5) / wanted as f64 * blocks as f64;
+    let place = |number: u64| (number as f64 + 0.5) / wanted as f64 * bytes;
     let mut keys = Vec::new();
     let mut index = table.index()?;
-    let mut block = 0.0;
+    let mut start = 0.0;
     while index.advance()? {
-        if place(keys.len() as u64) < block + 1.0 {
+        let size = index.handle().size as f64;
+        if place(keys.len() as u64) < start + size {
             let mut of_block = Vec::new();
             let mut entries = table.block(BlockKind::Data, index.handle())?.into_entries();
             while entries.advance()? {
                 let key = entries.key();
                 of_block.push(table.bare(&key[..key.len().saturating_sub(tail)]).to_vec());
             }
-            while (keys.len() as u64) < wanted && place(keys.len() as u64) < block + 1.0 {
-                let within = (place(keys.len() as u64) - block) * of_block.len() as f64;
+            while (keys.len() as u64) < wanted && place(keys.len() as u64) < start + size {
+                let within = (place(keys.len() as u64) - start) / size * of_block.len() as f64;
                 let last = of_block.len().saturating_sub(1);
                 match of_block.get((within as usize).min(last)) {
                     Some(key) => keys.push(key.clone()),
@@ -90,7 +91,7 @@ fn sample(table: &InspectedTable, wanted: u64) -> Result<Vec<Vec<u8>>> {
                 }
             }
         }
-        block += 1.0;
+        start += size;
     }
     Ok(keys)
 }

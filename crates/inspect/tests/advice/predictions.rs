@@ -207,6 +207,21 @@ fn the_same_without_a_manifest() {
     }
 }
 
+/// The last block of a small file may have a single entry, whose key is looked up as often as any other.
+#[test]
+fn the_same_with_short_last_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    for keys in 50..75 {
+        let made = Made::new("short last blocks", &[level(6, 1, 20, keys, "none")]);
+        let path = folder.path().join(keys.to_string());
+        made.write(&path);
+        let advice = advice(&path, &AdviceOptions::default().measure(2000));
+        let measured = advice.measured.as_ref().unwrap();
+        let what = format!("{keys} keys in each file");
+        assert_close(measured.wasted_reads, advice.now.wasted_reads, &what);
+    }
+}
+
 #[test]
 fn options_of_leveldb_are_members() {
     let policy = "leveldb.BuiltinBloomFilter2:7";

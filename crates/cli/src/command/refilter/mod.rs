@@ -14,7 +14,10 @@ use sstkit_table::TableReadOptions;
 
 use self::policies::{FilterChoice, LevelPolicy, Policies};
 use super::output_args::check_new_output;
-use crate::args::{FormatArgs, KeyFormName, LimitArgs, PathKind, ReadArgs, names, reject_unused};
+use crate::args::{
+    FormatArgs, KeyFormName, LimitArgs, PathKind, ReadArgs, SetIfGiven as _, TableFolderArgs,
+    names, reject_unused,
+};
 use crate::database::open_quietly;
 use crate::interrupt;
 use crate::output::{Page, ProgressBar, print_message, stop_or_show, units};
@@ -80,6 +83,13 @@ pub(crate) struct Args {
     /// Form of the keys in a table
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     key_form: KeyFormName,
+
+    #[command(flatten)]
+    tables: TableFolderArgs,
+
+    /// Directory of the write-ahead logs [default: from OPTIONS, or beside the database]
+    #[arg(long, value_name = "DIR")]
+    wal_dir: Option<PathBuf>,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -149,7 +159,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<Status> {
         self.check()?;
         let start = Instant::now();
-        let source = self.open(&self.path)?;
+        let source = self.open(&self.path, &self.source_options())?;
         let before = self.levels(&source)?;
         let policies = Policies::new(&self.filter, &before, source.database())?;
         let report = RefilterReport::planned(&before, &policies.by_level, self.filter.hit_rate);
@@ -179,9 +189,11 @@ impl Args {
         ensure!(self.threads != Some(0), "--threads must be 1 or more");
         let share = self.filter.hit_rate;
         ensure!((0.0..=1.0).contains(&share), "--hit-rate must be from 0 to 1, not {share}");
-        let per_level =
-            ("--per-level", !self.filter.per_level.is_empty(), &[PathKind::Database][..]);
-        let given = self.read_args().given().into_iter().chain([per_level]);
+        let database = &[PathKind::Database][..];
+        let per_level = ("--per-level", !self.filter.per_level.is_empty(), database);
+        let wal_dir = ("--wal-dir", self.wal_dir.is_some(), database);
+        let more = [per_level, wal_dir, self.tables.given()];
+        let given = self.read_args().given().into_iter().chain(more);
         reject_unused([self.path.as_path()], given)?;
         let Some(output) = self.output.as_deref().filter(|_| !self.dry_run) else { return Ok(()) };
         check_new_output(&self.path, output, self.path.is_dir(), self.force)
@@ -203,18 +215,22 @@ impl Args {
 
     /// Logs are taken over, not read, and filters do not stay in memory.
     fn database_options(&self) -> DatabaseOptions {
-        let mut options = DatabaseOptions::default()
+        DatabaseOptions::default()
             .max_block_size(self.limits.max_block_size)
             .replay_logs(false)
             .list_logs(true)
-            .cache_index_and_filter_blocks(true);
-        if let Some(comparator) = &self.comparator {
-            options = options.comparator(comparator.clone());
-        }
-        options
+            .cache_index_and_filter_blocks(true)
+            .set_if_given(self.comparator.clone(), DatabaseOptions::comparator)
     }
 
-    fn open(&self, path: &Path) -> Result<Source> {
+    /// The files of the source may be in other directories; those of the output are in one.
+    fn source_options(&self) -> DatabaseOptions {
+        self.database_options()
+            .table_folders(&self.tables.db_path)
+            .set_if_given(self.wal_dir.as_ref(), DatabaseOptions::log_folder)
+    }
+
+    fn open(&self, path: &Path, options: &DatabaseOptions) -> Result<Source> {
         let path = match Target::of(path)? {
             Target::Table(path) => {
                 let table = InspectedTable::open(&path, &self.table_options())?;
@@ -222,13 +238,12 @@ impl Args {
             }
             Target::Database(path) => path,
         };
-        if let Some(folder) = Database::open_folder_with(&path, &self.database_options())? {
+        if let Some(folder) = Database::open_folder_with(&path, options)? {
             return Ok(Source::Folder(folder));
         }
-        let options = self.database_options();
-        let database = Database::open_with(&path, &options).or_else(|error| {
+        let database = Database::open_with(&path, options).or_else(|error| {
             // A directory without any tables is no database.
-            open_quietly(&path, &options)?;
+            open_quietly(&path, options)?;
             Err(error).context(
                 "cannot tell which tables are live; `sst compact` can merge the tables themselves",
             )
@@ -241,7 +256,7 @@ impl Args {
 
     /// The result, which may be a table or a directory, like the source.
     fn open_output(&self, source: &Source, output: &Path) -> Result<Source> {
-        let result = self.open(output)?;
+        let result = self.open(output, &self.database_options())?;
         debug_assert_eq!(std::mem::discriminant(source), std::mem::discriminant(&result));
         Ok(result)
     }
