@@ -19,6 +19,7 @@ use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries};
 use crate::reader::block::block_cursor::BlockCursor;
 use crate::reader::open::core::Core;
 use crate::reader::open::key_space::SeekTarget;
+use crate::reader::remote::windows::Windows;
 
 type Level<B> = BlockCursor<IndexEntries<B>>;
 
@@ -31,10 +32,21 @@ pub(crate) struct IndexCursor<C = Arc<Core>, B: AsRef<[u8]> = Bytes> {
     top: Level<B>,
     /// In an index of two levels, the current partition.
     partition: Option<Level<Bytes>>,
+    /// Of a scan over a remote source.
+    windows: Option<Box<Windows>>,
     access: Access,
     /// Whether the partition was in the cache before it was entered. Known unless access is
     /// [`Counted`](Access::Counted).
     partition_was_cached: bool,
+}
+
+/// How a partition is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Approach {
+    /// The next one may be anywhere.
+    Seek,
+    Forward,
+    Backward,
 }
 
 /// How a lookup reads blocks.
@@ -65,8 +77,9 @@ impl AsRef<[u8]> for IndexBytes<'_> {
 }
 
 impl IndexCursor {
+    /// A cursor that reads ahead if the source is remote.
     pub(crate) fn new(core: &Arc<Core>) -> Result<Self> {
-        Self::over(Arc::clone(core), core.index_block()?)
+        Ok(Self::over(Arc::clone(core), core.index_block()?)?.reading_ahead())
     }
 }
 
@@ -88,17 +101,23 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
     fn over(core: C, block: Block<B>) -> Result<Self> {
         let top = BlockCursor::new(core.index_entries(BlockKind::Index, core.index, block)?);
         let access = Access::Counted;
-        Ok(Self { core, top, partition: None, access, partition_was_cached: false })
+        Ok(Self { core, top, partition: None, windows: None, access, partition_was_cached: false })
+    }
+
+    /// The same cursor, which reads partitions ahead if the source is remote.
+    pub(crate) fn reading_ahead(mut self) -> Self {
+        self.windows = self.core.partition_windows();
+        self
     }
 
     pub(crate) fn first(&mut self) -> Result<bool> {
         let more = self.in_top(BlockCursor::first)?;
-        self.enter(more, BlockCursor::first, Self::forward)
+        self.enter(more, Approach::Forward, BlockCursor::first, Self::forward)
     }
 
     pub(crate) fn last(&mut self) -> Result<bool> {
         let more = self.in_top(BlockCursor::last)?;
-        self.enter(more, BlockCursor::last, Self::backward)
+        self.enter(more, Approach::Backward, BlockCursor::last, Self::backward)
     }
 
     /// Moves to the first entry whose key is not less than `target`. Does not read the current partition
@@ -118,7 +137,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
             let found = self.in_partition(|partition| partition.seek(compare))?;
             return if found { Ok(true) } else { self.forward() };
         }
-        self.enter(more, |partition| partition.seek(compare), Self::forward)
+        self.enter(more, Approach::Seek, |partition| partition.seek(compare), Self::forward)
     }
 
     pub(crate) fn next(&mut self) -> Result<bool> {
@@ -170,7 +189,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
             if !self.core.has_two_levels() || !more {
                 return Ok(more);
             }
-            self.open_partition(floor)?;
+            self.open_partition(floor, Approach::Forward)?;
             if self.in_partition(BlockCursor::first)? {
                 return Ok(true);
             }
@@ -183,7 +202,7 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
             if !self.core.has_two_levels() || !more {
                 return Ok(more);
             }
-            self.open_partition(0)?;
+            self.open_partition(0, Approach::Backward)?;
             if self.in_partition(BlockCursor::last)? {
                 return Ok(true);
             }
@@ -195,24 +214,29 @@ impl<C: Deref<Target = Core> + Clone, B: AsRef<[u8]>> IndexCursor<C, B> {
     fn enter(
         &mut self,
         more: bool,
+        approach: Approach,
         go: impl FnOnce(&mut Level<Bytes>) -> Result<bool>,
         on: impl FnOnce(&mut Self) -> Result<bool>,
     ) -> Result<bool> {
         if !self.core.has_two_levels() || !more {
             return Ok(more);
         }
-        self.open_partition(0)?;
+        self.open_partition(0, approach)?;
         if self.in_partition(go)? { Ok(true) } else { on(self) }
     }
 
     /// Reads the current partition. Its entries are data blocks: the index has at most two levels.
-    fn open_partition(&mut self, floor: u64) -> Result<()> {
+    fn open_partition(&mut self, floor: u64, approach: Approach) -> Result<()> {
         let (kind, handle) = (BlockKind::IndexPartition, self.top.entry().handle());
         self.partition_was_cached =
             self.access != Access::Counted && self.core.blocks.peek(kind, handle).is_some();
-        let block = match self.access {
-            Access::Quiet => self.core.blocks.block_quietly(kind, handle)?,
-            Access::Counted | Access::Recorded => self.core.index_partition(handle)?,
+        let block = match (self.access, &mut self.windows) {
+            (Access::Quiet, _) => self.core.blocks.block_quietly(kind, handle)?,
+            (_, Some(windows)) if approach != Approach::Seek => {
+                let is_backward = approach == Approach::Backward;
+                self.core.index_partition_ahead(handle, windows, is_backward)?
+            }
+            (Access::Counted | Access::Recorded, _) => self.core.index_partition(handle)?,
         };
         let entries = self.core.index_entries(kind, handle, block)?.after(floor);
         self.partition = Some(BlockCursor::new(entries));

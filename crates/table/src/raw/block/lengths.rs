@@ -15,7 +15,7 @@ pub(super) struct Lengths {
 
 impl Lengths {
     /// Decodes them; `None` if they are truncated.
-    #[inline]
+    #[inline(always)] // a call costs a search in a block as much as the decoding
     pub(super) fn decode(input: &[u8]) -> Option<Self> {
         // In most entries all three are below 128: one comparison instead of three.
         if let [shared, non_shared, value, ..] = *input
@@ -27,6 +27,7 @@ impl Lengths {
         Self::decode_longer(input)
     }
 
+    #[inline(never)]
     fn decode_longer(input: &[u8]) -> Option<Self> {
         let mut rest = input;
         let shared = get_varint32(&mut rest)? as usize;

@@ -51,6 +51,7 @@ impl<'a> Skip<'a> {
 
     /// Starts after an entry that is known to be less, and to have `same` bytes in common with
     /// the key unless it is shorter.
+    #[inline]
     pub(super) fn after_less(
         entries: &'a [u8],
         offset: usize,

@@ -108,7 +108,7 @@ impl BlockReader<dyn Source + '_> {
         self.stored_by(kind, handle, true, |offset, length| self.read(offset, length))
     }
 
-    fn stored_by(
+    pub(crate) fn stored_by(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
@@ -140,11 +140,15 @@ impl BlockReader<dyn Source + '_> {
             if self.source.is_in_memory() && self.remote.is_none() {
                 return self.read(offset, length);
             }
-            let mut bytes = AlignedBytes::zeroed(length);
-            match self.tail {
-                Some(_) => bytes.copy_from_slice(&self.read(offset, length)?),
-                None => self.source.read_into(offset, &mut bytes)?,
+            if self.tail.is_some() || self.remote.is_some() {
+                // Read first: the size of a remote file is only what a server says.
+                let read = self.read(offset, length)?;
+                let mut bytes = AlignedBytes::zeroed(read.len());
+                bytes.copy_from_slice(&read);
+                return Ok(Bytes::from_owner(bytes));
             }
+            let mut bytes = AlignedBytes::zeroed(length);
+            self.source.read_into(offset, &mut bytes)?;
             Ok(Bytes::from_owner(bytes))
         })?;
         self.decompress(stored)
@@ -329,7 +333,7 @@ impl BlockReader<dyn Source + '_> {
 
     /// A block of entries from the cache, or what `load` reads.
     #[inline]
-    fn cached_entries(
+    pub(crate) fn cached_entries(
         &self,
         (kind, handle): (BlockKind, BlockHandle),
         priority: Priority,

@@ -30,7 +30,7 @@ impl<'a> FoundEntries<'a> {
     }
 
     /// Adds the next older entry. Returns whether older ones are needed.
-    #[inline]
+    #[inline(always)] // there are several lookups, and each is short
     pub(crate) fn add(&mut self, entry: &InternalKey<'_>, value: Value) -> bool {
         if self.versions.is_none()
             && entry.kind == EntryKind::Value
@@ -62,7 +62,7 @@ impl<'a> FoundEntries<'a> {
     }
 
     /// The value of the key, if it has one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value(self) -> Result<Option<Value>> {
         match (self.value, self.versions) {
             (None, Some(versions)) if versions.is_visible() => {

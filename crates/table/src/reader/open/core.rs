@@ -13,6 +13,7 @@ use crate::index::flat_index::{BlockLocation, FlatIndex};
 use crate::raw::{Block, BlockHandle, BlockKind, IndexEntries, IndexKind, TableView};
 use crate::reader::cache::{Priority, SlotHint};
 use crate::reader::open::key_space::{KeySpace, SeekTarget};
+use crate::reader::remote::windows::Windows;
 use crate::reader::scan::merge_operator::MergeOperator;
 use crate::visibility::range_tombstones::RangeTombstones;
 
@@ -97,6 +98,29 @@ impl Core {
         self.blocks.block(BlockKind::IndexPartition, handle, self.priority, &hint)
     }
 
+    /// Windows over the partitions of the index, if it has any and the source is read in windows.
+    pub(crate) fn partition_windows(&self) -> Option<Box<Windows>> {
+        match self.has_two_levels() {
+            true => self.blocks.new_windows(0).map(Box::new),
+            false => None,
+        }
+    }
+
+    /// The same partition, read together with those that a scan needs next.
+    pub(crate) fn index_partition_ahead(
+        &self,
+        handle: BlockHandle,
+        windows: &mut Windows,
+        is_backward: bool,
+    ) -> Result<Block<Bytes>> {
+        let load = || {
+            let limit = self.end_of_partitions(handle.offset);
+            self.blocks.index_partition_in(windows, handle, is_backward, limit)
+        };
+        let block = (BlockKind::IndexPartition, handle);
+        self.blocks.cached_entries(block, self.priority, &SlotHint::default(), load)
+    }
+
     pub(crate) fn has_two_levels(&self) -> bool {
         self.index_format.kind == IndexKind::TwoLevel
     }
@@ -107,8 +131,7 @@ impl Core {
         handle: BlockHandle,
         block: Block<B>,
     ) -> Result<IndexEntries<B>> {
-        IndexEntries::new(block, self.index_format)
-            .map_err(|error| self.blocks.locate(error, kind, handle.offset))
+        self.view.entries_of_index(kind, handle, block)
     }
 
     /// The filter, if it is used.

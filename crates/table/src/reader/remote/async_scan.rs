@@ -63,6 +63,8 @@ pub struct AsyncScan<S> {
     /// The length of the next window, and of the longest.
     length: u64,
     max_length: u64,
+    /// The length of the next window over the partitions of the index; 0 for a single one.
+    partition_length: u64,
     items: VecDeque<(Vec<u8>, Value)>,
     error: Option<Error>,
     has_ended: bool,
@@ -83,6 +85,12 @@ impl<S: AsyncSource> AsyncScan<S> {
             // A scan from the first key on has no prefix, and must not get one where it continues.
             options.prefix_mode = PrefixMode::Auto;
         }
+        let first_length = FIRST_LENGTH.min(max_length);
+        // The partition of a seek is read by itself: a short range needs no other.
+        let partition_length = match options.lower_bound() {
+            Bound::Unbounded => first_length,
+            _ => 0,
+        };
         Self {
             source: Arc::clone(source),
             staged: staged.clone(),
@@ -95,8 +103,9 @@ impl<S: AsyncSource> AsyncScan<S> {
             ahead: VecDeque::new(),
             first: 0,
             arrived: 0,
-            length: FIRST_LENGTH.min(max_length),
+            length: first_length,
             max_length,
+            partition_length,
             items: VecDeque::new(),
             error: None,
             has_ended: false,
@@ -163,12 +172,15 @@ impl<S: AsyncSource> AsyncScan<S> {
             Ok(true)
         });
         if let Some(ranges) = round.take_missing_of(self.staged.number()) {
-            let is_data =
-                decoded.as_ref().is_err_and(|error| error.block() == Some(BlockKind::Data));
+            let kind = decoded.err().and_then(|error| error.block());
             // The cursor starts again after the last key: it may have moved without a filter that was missing.
             self.cursor = self.table.cursor_with(&self.options);
-            match (ranges.as_slice(), is_data) {
-                ([block], true) => self.await_window(block),
+            match (ranges.as_slice(), kind) {
+                ([block], Some(BlockKind::Data)) => self.await_window(block),
+                ([partition], Some(BlockKind::IndexPartition)) => {
+                    let window = self.partition_window(partition);
+                    self.awaited = Some(self.read(vec![window]));
+                }
                 _ => self.awaited = Some(self.read(ranges)),
             }
             return;
@@ -199,6 +211,17 @@ impl<S: AsyncSource> AsyncScan<S> {
         }
         self.awaited = self.ahead.pop_front();
         self.arrived = self.awaited.as_ref().map_or(self.arrived, PendingRead::end);
+    }
+
+    /// A partition of the index, and after a seek those that follow it.
+    fn partition_window(&mut self, partition: &Range<u64>) -> Range<u64> {
+        let limit = self.table.view().end_of_partitions(partition.start);
+        let end = partition.start.saturating_add(self.partition_length).min(limit);
+        self.partition_length = match self.partition_length {
+            0 => FIRST_LENGTH.min(self.max_length),
+            length => length.saturating_mul(GROWTH).min(self.max_length),
+        };
+        partition.start..end.max(partition.end)
     }
 
     fn end_of_ahead(&self) -> u64 {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::PreferredRead;
-use super::windows::Windows;
+use super::windows::{ScannedBlock, Windows};
 use crate::error::Result;
-use crate::raw::BlockHandle;
+use crate::raw::{Block, BlockHandle, BlockKind};
 use crate::reader::block::read_ahead::ReadAhead;
 use crate::reader::block::reader::{BlockReader, read_exact};
 use crate::reader::open::source::Source;
@@ -43,10 +45,32 @@ impl BlockReader<dyn Source + '_> {
 
     /// The readahead of a scan: reads of this size, or that grow if it is 0.
     pub(crate) fn new_read_ahead(&self, size: u64) -> ReadAhead {
-        let windows = self.remote.as_ref().and_then(|remote| {
-            let max_length = if size > 0 { size } else { remote.preferred.read_ahead };
-            Some(Windows::new(remote.windows.as_ref()?, max_length, size > 0))
-        });
-        ReadAhead::with_size(size).over(windows)
+        ReadAhead::with_size(size).over(self.new_windows(size))
+    }
+
+    /// Windows of this size, or that grow if it is 0; `None` if the source is not read in windows.
+    pub(crate) fn new_windows(&self, size: u64) -> Option<Windows> {
+        let remote = self.remote.as_ref()?;
+        let max_length = if size > 0 { size } else { remote.preferred.read_ahead };
+        Some(Windows::new(remote.windows.as_ref()?, max_length, size > 0))
+    }
+
+    /// A partition of an index from windows: a scan needs those beside it next. No window extends beyond `limit`.
+    pub(crate) fn index_partition_in(
+        &self,
+        windows: &mut Windows,
+        handle: BlockHandle,
+        is_backward: bool,
+        limit: u64,
+    ) -> Result<Block<Bytes>> {
+        let stored =
+            self.stored_by(BlockKind::IndexPartition, handle, true, |offset, length| {
+                let range = offset..offset.saturating_add(length as u64);
+                // Not read by other threads: data blocks are in flight meanwhile, which hides the wait.
+                let block = ScannedBlock { range, is_backward, is_long: false, limit };
+                // A block in the cache must not keep the window.
+                windows.part(&block).map(|bytes| Bytes::copy_from_slice(&bytes))
+            })?;
+        self.parse(stored)
     }
 }

@@ -42,6 +42,10 @@ impl Source for StagedSource {
 
     fn read_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
         let range = offset..offset.saturating_add(length as u64);
+        if range.is_empty() {
+            // No round would ever find it.
+            return Ok(Bytes::new());
+        }
         match rounds::read(self.number, &self.source, range) {
             RoundRead::Found(bytes) => Ok(bytes),
             RoundRead::Direct => self.source.read_at(offset, length),

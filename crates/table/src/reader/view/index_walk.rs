@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::TableView;
 use crate::error::Result;
 use crate::raw::{BlockHandle, BlockKind, IndexEntries, IndexKind};
+use crate::reader::remote::windows::Windows;
 
 /// Iterates over the index of a table: one entry per data block.
 #[derive(Debug)]
@@ -14,12 +15,15 @@ pub struct IndexWalk<'t, 'a> {
     top: IndexEntries<Bytes>,
     /// The current partition of a two-level index.
     partition: Option<IndexEntries<Bytes>>,
+    /// Over the partitions, if the source is remote.
+    windows: Option<Box<Windows>>,
 }
 
 impl<'t, 'a> IndexWalk<'t, 'a> {
     pub(super) fn new(table: &'t TableView<'a>) -> Result<Self> {
         let top = table.index_entries(BlockKind::Index, table.index)?;
-        Ok(Self { table, top, partition: None })
+        let windows = table.blocks.new_windows(0).map(Box::new);
+        Ok(Self { table, top, partition: None, windows })
     }
 
     /// Moves to the next data block; `false` at the end. After an error, the next call returns it
@@ -43,9 +47,16 @@ impl<'t, 'a> IndexWalk<'t, 'a> {
                 return Ok(false);
             }
             // A partition always leads to data blocks: the depth is two.
-            let entries = self.table.index_entries(BlockKind::IndexPartition, self.top.handle())?;
-            self.partition = Some(entries.after(floor));
+            self.partition = Some(self.read_partition()?.after(floor));
         }
+    }
+
+    fn read_partition(&mut self) -> Result<IndexEntries<Bytes>> {
+        let (table, kind, handle) = (self.table, BlockKind::IndexPartition, self.top.handle());
+        let Some(windows) = &mut self.windows else { return table.index_entries(kind, handle) };
+        let limit = table.end_of_partitions(handle.offset);
+        let block = table.blocks.index_partition_in(windows, handle, false, limit)?;
+        table.entries_of_index(kind, handle, block)
     }
 
     fn advance_top(&mut self) -> Result<bool> {

@@ -231,8 +231,25 @@ impl<'a> TableView<'a> {
         kind: BlockKind,
         handle: BlockHandle,
     ) -> Result<IndexEntries<Bytes>> {
-        IndexEntries::new(self.parsed_block(kind, handle)?, self.index_format)
+        self.entries_of_index(kind, handle, self.parsed_block(kind, handle)?)
+    }
+
+    pub(crate) fn entries_of_index<B: AsRef<[u8]>>(
+        &self,
+        kind: BlockKind,
+        handle: BlockHandle,
+        block: Block<B>,
+    ) -> Result<IndexEntries<B>> {
+        IndexEntries::new(block, self.index_format)
             .map_err(|error| self.blocks.locate(error, kind, handle.offset))
+    }
+
+    /// Where the partitions of the index end, of which one is at `offset`: writers put the top level after them.
+    pub(crate) fn end_of_partitions(&self, offset: u64) -> u64 {
+        match self.index.offset > offset {
+            true => self.index.offset,
+            false => self.blocks.limit,
+        }
     }
 
     /// The contents of the meta block that the metaindex calls `name`; `None` if there is none.
