@@ -3,25 +3,43 @@
 //! An argument that takes one has [`readable_path`] as its parser. From then on it is a path like any other: all files are
 //! read through [`sstkit_db::file_system`], which knows the store. Other arguments are local paths.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use anyhow::bail;
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Command, Error};
 
 /// The schemes of addresses.
 const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "abfs", "abfss", "http", "https"];
 
 /// Parses a path or an address of something that is read.
 pub(crate) fn readable_path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(resolved)
+    ReadablePath
 }
 
-fn resolved(given: OsString) -> std::io::Result<PathBuf> {
-    let path = PathBuf::from(given);
-    match address(&path) {
-        Some(address) => registered(address),
-        None => Ok(path),
+#[derive(Clone)]
+struct ReadablePath;
+
+impl TypedValueParser for ReadablePath {
+    type Value = PathBuf;
+
+    /// The message of an address that cannot be used does not repeat all of it, as those of clap do: it may contain a
+    /// password.
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        given: &OsStr,
+    ) -> Result<PathBuf, Error> {
+        let path = PathBuf::from(given);
+        let Some(address) = address(&path) else { return Ok(path) };
+        registered(address).map_err(|error| {
+            let argument = argument.map_or_else(|| "a path".to_owned(), Arg::to_string);
+            let message = format!("invalid value for '{argument}': {error}\n");
+            Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
     }
 }
 
@@ -33,7 +51,7 @@ pub(crate) fn address(path: &Path) -> Option<&str> {
 }
 
 /// Rejects an address where only local files are read or written.
-pub(crate) fn require_local(path: &Path) -> Result<()> {
+pub(crate) fn require_local(path: &Path) -> anyhow::Result<()> {
     match address(path) {
         Some(address) => bail!("{address}: this command takes only local files here"),
         None => Ok(()),

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{
@@ -17,6 +17,9 @@ use crate::store::Store;
 
 /// The most requests in flight for one [`read_many`](AsyncSource::read_many).
 const MAX_REQUESTS: usize = 64;
+
+/// The most memory for a response before it has arrived: its length is what the server says.
+const MAX_RESERVED: u64 = 8 << 20;
 
 /// An object in a store: the source of an [`AsyncTable`](sstkit_table::AsyncTable).
 #[derive(Debug)]
@@ -43,17 +46,17 @@ impl AsyncObject {
     }
 
     /// The last bytes of the object, by one request where the store has ranges that are relative to the end.
-    async fn read_end(&self, length: u64) -> Result<(ObjectMeta, Bytes), StoreError> {
+    async fn read_end(&self, length: u64) -> io::Result<(ObjectMeta, Bytes)> {
         let store = self.store.object_store();
         let options = GetOptions { range: Some(GetRange::Suffix(length)), ..GetOptions::default() };
         let found = match store.get_opts(&self.path, options).await {
             Ok(found) => found,
             Err(error @ (StoreError::NotFound { .. } | StoreError::PermissionDenied { .. })) => {
-                return Err(error);
+                return Err(io_error(error));
             }
             // Azure has no such ranges, and an empty object has no range at all.
             Err(_) => {
-                let meta = store.head(&self.path).await?;
+                let meta = store.head(&self.path).await.map_err(io_error)?;
                 if meta.size == 0 {
                     return Ok((meta, Bytes::new()));
                 }
@@ -63,11 +66,16 @@ impl AsyncObject {
                     if_match: strong(&meta),
                     ..GetOptions::default()
                 };
-                store.get_opts(&self.path, options).await?
+                let found = store.get_opts(&self.path, options).await.map_err(read_error)?;
+                if !is_same_version(&meta, &found.meta) {
+                    return Err(changed());
+                }
+                found
             }
         };
         let meta = found.meta.clone();
-        Ok((meta, found.bytes().await?))
+        let length = meta.size.min(length);
+        Ok((meta, body(found, length).await?))
     }
 
     async fn read_range(&self, range: Range<u64>) -> io::Result<Bytes> {
@@ -81,13 +89,50 @@ impl AsyncObject {
         let store = self.store.object_store();
         let found: GetResult = store.get_opts(&self.path, options).await.map_err(read_error)?;
         // Also without conditional requests.
-        if opened.is_some_and(|it| it.e_tag != found.meta.e_tag || it.size != found.meta.size) {
+        if opened.is_some_and(|it| !is_same_version(it, &found.meta)) {
             return Err(changed());
         }
-        let bytes = found.bytes().await.map_err(read_error)?;
-        match bytes.len() as u64 == range.end - range.start {
-            true => Ok(bytes),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        body(found, range.end - range.start).await
+    }
+}
+
+/// Whether two responses are of one version of an object. Some servers have no ETags: then the time counts.
+fn is_same_version(a: &ObjectMeta, b: &ObjectMeta) -> bool {
+    let is_same_time = || a.e_tag.is_some() || a.last_modified == b.last_modified;
+    a.size == b.size && a.e_tag == b.e_tag && is_same_time()
+}
+
+/// The body of a response, which has to have this length. A server may send less than it has announced, or more
+/// without an end.
+async fn body(found: GetResult, length: u64) -> io::Result<Bytes> {
+    let mut stream = found.into_stream();
+    let mut bytes = Bytes::new();
+    let mut joined = BytesMut::new();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(read_error)?;
+        let so_far = (bytes.len() + joined.len()) as u64;
+        if length - so_far < chunk.len() as u64 {
+            let what = format!("the server sent more than the {length} bytes that were requested");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        if so_far == 0 {
+            bytes = chunk;
+            continue;
+        }
+        if joined.is_empty() {
+            joined.reserve(length.min(MAX_RESERVED) as usize);
+            joined.extend_from_slice(&std::mem::take(&mut bytes));
+        }
+        joined.extend_from_slice(&chunk);
+    }
+    if !joined.is_empty() {
+        bytes = joined.freeze();
+    }
+    match bytes.len() as u64 == length {
+        true => Ok(bytes),
+        false => {
+            let what = format!("the server sent {} bytes instead of {length}", bytes.len());
+            Err(io::Error::new(io::ErrorKind::UnexpectedEof, what))
         }
     }
 }
@@ -99,14 +144,10 @@ fn strong(meta: &ObjectMeta) -> Option<String> {
 
 impl AsyncSource for AsyncObject {
     async fn read_tail(&self, length: u64) -> io::Result<(u64, Bytes)> {
-        let (meta, bytes) = self.read_end(length).await.map_err(io_error)?;
-        let size = meta.size;
-        if bytes.len() as u64 != size.min(length) {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
+        let (meta, bytes) = self.read_end(length).await?;
         let opened = self.opened.get_or_init(|| meta.clone());
-        match opened.e_tag == meta.e_tag && opened.size == size {
-            true => Ok((size, bytes)),
+        match is_same_version(opened, &meta) {
+            true => Ok((meta.size, bytes)),
             false => Err(changed()),
         }
     }

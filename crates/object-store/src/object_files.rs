@@ -28,7 +28,7 @@ use crate::async_object::AsyncObject;
 use crate::error::io_error;
 use crate::remote_object::RemoteObject;
 use crate::runtime;
-use crate::store::Store;
+use crate::store::{Store, invalid_address};
 
 /// How long a listing is used, and an object that was read ahead.
 const LIFETIME: Duration = Duration::from_secs(5);
@@ -43,6 +43,9 @@ pub(crate) fn note_write() {
 
 /// Objects that are read ahead at a time.
 const MAX_PREFETCHES: usize = 32;
+
+/// Objects that are read ahead at all, since their ends are in memory until they are opened.
+const MAX_PREFETCHED: usize = 256;
 
 /// Makes the objects of the store of a URL readable by their paths, and returns the path of this one. After that,
 /// [`Database::open`](sstkit_db::Database::open) and all other readers of `sstkit-db` and the crates above it take paths
@@ -60,15 +63,11 @@ const MAX_PREFETCHES: usize = 32;
 /// The store is that of [`Store::parse`], with its settings; [`register_store`] takes any other.
 pub fn register(url: &str) -> io::Result<PathBuf> {
     let (store, object) = Store::parse(url)?;
-    let invalid =
-        |what: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{url}: {what}"));
+    let invalid = |what: &str| invalid_address(url, what);
     let parsed = Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
     let whole = Path::from_url_path(parsed.path()).map_err(|error| invalid(&error.to_string()))?;
     if whole != object {
         return Err(invalid("the bucket is in the path; write s3://bucket/path instead"));
-    }
-    if parsed.query().is_some() {
-        return Err(invalid("addresses with a query are not supported"));
     }
     let root = &parsed[..Position::BeforePath];
     let end = if url.ends_with('/') && !object.as_ref().is_empty() { "/" } else { "" };
@@ -221,7 +220,8 @@ impl FileSystem for ObjectFiles {
             matches!(self.known_status(object), Some(Ok(FileStatus::File { size: 0 })))
         };
         let objects = paths.iter().filter_map(|path| self.object(path).ok());
-        let objects: Vec<Path> = objects.filter(|object| !known_empty(object)).collect();
+        let objects: Vec<Path> =
+            objects.filter(|object| !known_empty(object)).take(MAX_PREFETCHED).collect();
         let store = self.store.clone();
         let read = async move {
             let reads = objects.into_iter().map(|object| {

@@ -18,8 +18,11 @@ use crate::object_files::note_write;
 use crate::runtime;
 use crate::store::Store;
 
-/// The length of a part. S3 accepts 10 000 of them, so 80 GB.
+/// The least length of a part.
 const PART: u64 = 8 << 20;
+
+/// The most parts that S3 accepts.
+const MAX_PARTS: u64 = 10_000;
 
 /// Files that are uploaded at a time.
 const MAX_FILES: usize = 4;
@@ -47,8 +50,9 @@ fn upload_file(store: &Store, path: &Path, file: &FilePath) -> io::Result<()> {
     }
     let start = async move { objects.put_multipart(&path).await.map_err(io_error) };
     let mut upload = runtime::run(start)?;
+    let part_length = part_length(length);
     loop {
-        let parts = match read_parts(&mut file) {
+        let parts = match read_parts(&mut file, part_length) {
             Ok(parts) => parts,
             Err(error) => return abort(upload, error),
         };
@@ -75,12 +79,17 @@ fn upload_file(store: &Store, path: &Path, file: &FilePath) -> io::Result<()> {
     }
 }
 
+/// The length of the parts of a file: longer than usual where there would be too many of them.
+fn part_length(length: u64) -> u64 {
+    length.div_ceil(MAX_PARTS).max(PART)
+}
+
 /// The next parts of a file; none at its end.
-fn read_parts(file: &mut File) -> io::Result<Vec<Bytes>> {
+fn read_parts(file: &mut File, part_length: u64) -> io::Result<Vec<Bytes>> {
     let mut parts = Vec::new();
     while parts.len() < IN_FLIGHT {
         let mut part = Vec::new();
-        file.take(PART).read_to_end(&mut part)?;
+        file.take(part_length).read_to_end(&mut part)?;
         if part.is_empty() {
             break;
         }
@@ -186,4 +195,19 @@ fn delete(store: &Store, objects: Vec<Path>) {
         Ok(())
     });
     note_write();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_files_have_long_parts() {
+        for length in [0, 1, 80 << 30, 100_000_000_000, (5 << 40) - 1, 5 << 40] {
+            let part = part_length(length);
+            assert!(part >= PART && length.div_ceil(part) <= MAX_PARTS, "{length}: {part}");
+        }
+        assert!(part_length(80 << 30) > PART);
+        assert_eq!(part_length(1 << 30), PART);
+    }
 }

@@ -138,10 +138,13 @@ fn refused(bucket: &Bucket) {
         ),
         (&["build", "s3://cli/in.ndjson", "-o", "out.sst"], "only local files"),
         (&["scan", "rocksdb-blobs", "-o", "s3://cli/out.ndjson"], "only local files"),
-        (&["info", "https://example.org/x.sst?signature=1"], "query"),
+        (&["info", "https://example.org/x.sst?signature=secret"], "query"),
+        (&["info", "s3://key:secret@cli/x.sst"], "belong in the environment"),
+        (&["build", "in.ndjson", "-o", "s3://key:secret@cli/x.sst"], "belong in the environment"),
     ] {
         let message = bucket.fails(arguments);
         assert!(message.contains(problem), "{arguments:?}: {message}");
+        assert!(!message.contains("secret"), "{message}");
     }
 }
 

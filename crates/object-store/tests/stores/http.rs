@@ -1,11 +1,9 @@
 //! A table on an HTTP server.
 
-use std::time::{Duration, Instant};
+use sstkit_object_store::{RemoteObject, Store};
+use sstkit_table::{ErrorKind, Source, Table, TableReadOptions};
 
-use sstkit_object_store::{AsyncObject, RemoteObject, Store};
-use sstkit_table::{AsyncTable, ErrorKind, Source, Table, TableReadOptions};
-
-use crate::tables::{KEYS, key, table, wanted};
+use crate::tables::{key, table, wanted};
 use sstkit_testkit::object_stores::{Fault, Proxy, Upstream};
 
 fn url(proxy: &Proxy) -> String {
@@ -68,48 +66,4 @@ fn other_answers_are_errors() {
     let (store, path) = Store::parse("http://192.0.2.1/users.sst").unwrap();
     let error = RemoteObject::open(&store, path).unwrap_err();
     assert!(format!("{error:?}").contains("BadScheme"), "no TLS, not this machine: {error:?}");
-}
-
-/// Not a test: prints how long scans take at 20 ms latency and 100 MB/s, beside one request for all bytes.
-#[test]
-#[ignore = "a measurement"]
-fn scan_speed() {
-    let bytes = table(4);
-    let proxy = Proxy::start(Upstream::File(bytes.clone()));
-    let (store, path) = Store::parse(&url(&proxy)).unwrap();
-    proxy.slow_down(Duration::from_millis(20), 100e6);
-    let seconds = |work: &dyn Fn()| {
-        let start = Instant::now();
-        work();
-        start.elapsed().as_secs_f64()
-    };
-    // Connections belong to the runtime that has opened them.
-    let (far_store, _) = Store::parse(&url(&proxy)).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for _ in 0..5 {
-        let source = RemoteObject::open(&store, path.clone()).unwrap();
-        let size = source.size().unwrap();
-        let download = seconds(&|| drop(source.read_at(0, size as usize).unwrap()));
-        let options = TableReadOptions::default();
-        let remote =
-            Table::from_source(RemoteObject::open(&store, path.clone()).unwrap(), &options)
-                .unwrap();
-        let scan =
-            seconds(&|| assert_eq!(remote.iter().map(Result::unwrap).count(), KEYS as usize));
-        let object = AsyncObject::new(&far_store, path.clone());
-        let far = runtime.block_on(AsyncTable::from_source(object, &options)).unwrap();
-        let stream = seconds(&|| {
-            let mut scan = far.iter();
-            let count = runtime.block_on(async {
-                let mut count = 0;
-                while let Some(pair) = scan.next().await {
-                    pair.unwrap();
-                    count += 1;
-                }
-                count
-            });
-            assert_eq!(count, KEYS);
-        });
-        println!("download {download:.3} s, scan {scan:.3} s, stream {stream:.3} s");
-    }
 }

@@ -3,6 +3,8 @@
 
 mod bucket;
 mod databases;
+mod faults;
+mod hostile;
 mod http;
 mod s3;
 mod tables;

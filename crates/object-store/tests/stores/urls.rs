@@ -50,3 +50,25 @@ fn paths_of_addresses() {
         assert!(error.to_string().contains(problem), "{error}");
     }
 }
+
+/// Addresses become part of paths and messages, so nothing secret may be in them.
+#[test]
+fn credentials_in_addresses_are_refused() {
+    for url in [
+        "https://user:secret@example.org/x.sst",
+        "https://secret@example.org/x.sst",
+        "s3://key:secret@bucket/x.sst",
+        "s3://key:sec/secret@bucket/x.sst",
+        "abfss://container:secret@account.dfs.core.windows.net/x.sst",
+        "https://example.org/x.sst?X-Amz-Signature=secret",
+        "https://account.blob.core.windows.net/c/x.sst?sv=1&sig=secret",
+    ] {
+        for error in [register(url).unwrap_err(), Store::parse(url).unwrap_err()] {
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains("secret"), "{shown}");
+            assert!(shown.contains("x.sst"), "{shown}");
+        }
+    }
+    let (store, _) = Store::parse("s3://bucket/x.sst").unwrap();
+    assert_eq!(format!("{store:?}"), "Store(\"s3://bucket\")");
+}

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
+/// The time for which more than the bandwidth may be sent.
+const BURST: Duration = Duration::from_millis(5);
+
 /// What happens to a request instead of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -26,6 +29,8 @@ pub enum Upstream {
     Port(u16),
     /// Every path is this file.
     File(Bytes),
+    /// What this makes of the response of a server of this file.
+    Changed(Bytes, Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send + Sync>),
 }
 
 /// A running proxy.
@@ -138,6 +143,7 @@ fn serve(state: &State, connection: TcpStream) -> io::Result<()> {
         let response = match &state.upstream {
             Upstream::Port(port) => request.forward(*port)?,
             Upstream::File(bytes) => request.answer(bytes),
+            Upstream::Changed(bytes, change) => change(request.answer(bytes)),
         };
         let is_truncated = fault == Some(Fault::Truncated);
         let sent = if is_truncated { &response[..response.len() / 2] } else { &response[..] };
@@ -145,7 +151,7 @@ fn serve(state: &State, connection: TcpStream) -> io::Result<()> {
             state.wait_for_bandwidth(chunk.len());
             writer.write_all(chunk)?;
         }
-        if is_truncated || matches!(state.upstream, Upstream::Port(_)) {
+        if is_truncated || !matches!(state.upstream, Upstream::File(_)) {
             return writer.shutdown(Shutdown::Both);
         }
     }
@@ -173,7 +179,9 @@ impl State {
             let mut settings = self.settings.lock().unwrap();
             let Some(bandwidth) = settings.bandwidth else { return };
             let now = Instant::now();
-            let start = settings.busy_until.filter(|&it| it > now).unwrap_or(now);
+            // A thread sleeps longer than it wants to: what is lost by that is sent faster.
+            let earliest = now.checked_sub(BURST).unwrap_or(now);
+            let start = settings.busy_until.map_or(now, |it| it.max(earliest));
             let until = start + Duration::from_secs_f64(bytes as f64 / bandwidth);
             settings.busy_until = Some(until);
             until
