@@ -48,6 +48,7 @@ const COMBINATIONS: &[Combination] = &[
     long("sstkit-db", "zstd"),
     short("sstkit", ""),
     long("sstkit", "write"),
+    long("sstkit", "async"),
     long("sstkit", "inspect"),
     short("sstkit", "ruzstd,lz4,snappy,zlib,bzip2"),
     long("sstkit-inspect", ""),

@@ -1,7 +1,8 @@
 //! Checks that the crates are ready to publish, each as its users would get it.
 //!
 //! 1. Every crate is packed and compiled from its package, with the other packages as dependencies.
-//! 2. The unit tests run from the unpacked packages: they need nothing of the repository.
+//! 2. The unit tests and the examples in the documentation run from the unpacked packages: they need nothing of
+//!    the repository.
 //! 3. The public API is compared with that of the last release. A breaking change needs a new version.
 //!
 //! It uploads nothing: `docs/release.md` has the order.
@@ -41,7 +42,7 @@ pub fn check(root: &Path) -> Result<(), String> {
         .args(["package", "--locked"])
         .args(CRATES.iter().map(|name| format!("--package={name}")))
         .current_dir(root))?;
-    println!("unit tests of the packages");
+    println!("tests of the packages");
     test_packages(root)?;
     println!("public API");
     check_api(root)
@@ -88,7 +89,7 @@ pub fn check_manifests(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the unit tests of the packages in a workspace of nothing else.
+/// Runs the tests that are in the packages in a workspace of nothing else.
 fn test_packages(root: &Path) -> Result<(), String> {
     let packages = root.join("target/package");
     let place = root.join("target/packaged");
@@ -111,10 +112,14 @@ fn test_packages(root: &Path) -> Result<(), String> {
     fs::write(place.join("Cargo.toml"), manifest).map_err(|error| error.to_string())?;
     fs::copy(root.join("Cargo.lock"), place.join("Cargo.lock"))
         .map_err(|error| error.to_string())?;
-    run(Command::new(env!("CARGO"))
-        .args(["test", "--workspace", "--lib", "--bins", "--quiet"])
-        .env("CARGO_TARGET_DIR", root.join("target/packaged-build"))
-        .current_dir(&place))
+    for tests in [&["--lib", "--bins"][..], &["--doc"]] {
+        run(Command::new(env!("CARGO"))
+            .args(["test", "--workspace", "--quiet"])
+            .args(tests)
+            .env("CARGO_TARGET_DIR", root.join("target/packaged-build"))
+            .current_dir(&place))?;
+    }
+    Ok(())
 }
 
 /// Compares the libraries with those of the last tag.

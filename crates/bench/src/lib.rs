@@ -13,6 +13,7 @@
 //! | [`counts`] | instructions of the hot paths, of tables and databases, too |
 //! | [`numbers`] | tables in documents, printed from recorded runs |
 //! | [`refilter_run`], [`diff_run`], [`serve_run`] | `sst refilter` beside `cp`; `sst diff` beside `cat`; `sst serve` under load |
+//! | `remote_run` | scans of tables on a server with latency, beside downloads; feature `remote` |
 //! | [`salvage_comparison`] | what is saved of damaged databases, beside the engines' own repair |
 //!
 //! The benches are `benches/filter_build.rs` and `benches/filter_query.rs`; the tables come from the program `ratios`.
@@ -40,6 +41,8 @@ pub mod lineup;
 pub mod numbers;
 pub mod record;
 pub mod refilter_run;
+#[cfg(feature = "remote")]
+pub mod remote_run;
 pub mod salvage_comparison;
 pub mod serve_run;
 pub mod subject;
@@ -49,3 +52,8 @@ pub use candidate::Candidate;
 pub use keys::Keys;
 pub use lineup::{Entrant, LINEUP};
 pub use subject::{Mode, Presence, Queries, Subject};
+
+/// The examples of the project's README. Here, since the crate `sstkit` is published without it.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

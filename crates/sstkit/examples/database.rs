@@ -17,13 +17,16 @@ const SAMPLE: &str = "testdata/databases/rocksdb-leveled-bloom";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1);
-    let path = match arguments.next() {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE),
-    };
+    let path = arguments.next().map_or_else(sample, PathBuf::from);
     let key = arguments.next().unwrap_or_else(|| "user00000/post0002".into());
-    let key = key.as_encoded_bytes();
+    show(&path, key.as_encoded_bytes())
+}
 
+pub(crate) fn sample() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE)
+}
+
+pub(crate) fn show(path: &Path, key: &[u8]) -> Result<(), Box<dyn Error>> {
     let db = Database::open(path)?; // no lock is taken, nothing is written
     for family in db.column_families() {
         println!(
@@ -39,33 +42,36 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("\n{}", key.escape_ascii());
     let explanation = db.default_column_family().explain(key)?;
     for step in &explanation.steps {
-        println!("  {}", told(step));
+        println!("  {}", described(step));
     }
     match &explanation.answer {
         Answer::Found(_) => println!("  found"),
         Answer::Deleted => println!("  deleted"),
-        _ => println!("  not there"),
+        _ => println!("  not found"),
     }
 
     // The filters at work: keys like the existing ones, with another end.
     let absent = db.iter().take(1000).map(|entry| entry.map(|(key, _)| [&key, &b"?"[..]].concat()));
     let absent = absent.collect::<Result<Vec<_>, _>>()?;
-    let before = denied(&db);
+    let before = useful_probes(&db);
     let found = db.get_many(&absent)?.into_iter().flatten().count();
+    assert_eq!(found, 0);
     println!(
-        "\n{} keys not in the database: {found} found, the filters said no {} times",
+        "\n{} keys not in the database: {found} found, filters excluded keys {} times",
         absent.len(),
-        denied(&db) - before
+        useful_probes(&db) - before
     );
     Ok(())
 }
 
 /// One source of a lookup, in words.
-fn told(step: &Step) -> String {
+fn described(step: &Step) -> String {
     match step {
         Step::Memtable { entries, .. } => format!("the log: {} entries of the key", entries.len()),
         Step::OutOfRange { level, files } => format!("level {level}: {files:?} out of range"),
-        Step::Skipped { level, files } => format!("level {level}: {files:?} not asked"),
+        Step::Skipped { level, files } => {
+            format!("level {level}: {files:?} skipped: already resolved")
+        }
         Step::File { level, file, trace, .. } => match &trace.filter {
             Some(filter) if !filter.may_contain => format!("level {level}: {file}, filter: no"),
             Some(_) => format!(
@@ -78,7 +84,7 @@ fn told(step: &Step) -> String {
     }
 }
 
-/// How often a filter has said no.
-fn denied(db: &Database) -> u64 {
+/// How often a filter has excluded a key.
+fn useful_probes(db: &Database) -> u64 {
     db.stats().levels.iter().map(|level| level.tickers.get(Ticker::BloomFilterUseful)).sum()
 }

@@ -13,16 +13,23 @@ use sstkit::filter::{BlockBloom, KeyFiltering};
 use sstkit::{BuildContext, Filter, FilterPolicy};
 
 /// The sample, seen from the root of the repository.
-const SAMPLE: &str = "testdata/keys/items.txt";
+pub(crate) const SAMPLE: &str = "testdata/keys/items.txt";
 
 /// Queries of absent keys, so that small rates show.
 const ABSENT: usize = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (name, path) = match std::env::args_os().nth(1) {
-        Some(path) => (path.display().to_string(), PathBuf::from(path)),
-        None => (SAMPLE.into(), Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE)),
-    };
+    match std::env::args_os().nth(1) {
+        Some(path) => show(&path.display().to_string(), Path::new(&path)),
+        None => show(SAMPLE, &sample()),
+    }
+}
+
+pub(crate) fn sample() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE)
+}
+
+pub(crate) fn show(name: &str, path: &Path) -> Result<(), Box<dyn Error>> {
     let text = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
     let mut keys: Vec<&[u8]> =
         text.split(|&byte| byte == b'\n').filter(|key| !key.is_empty()).collect();

@@ -19,6 +19,7 @@
 //! | `write` | yes | everything that writes; needs `tempfile` and `serde_json` |
 //! | `json` | with `write` | directories of tables with a `manifest.json` |
 //! | `ruzstd` | no | reads zstd without C, where `zstd` is off |
+//! | `async` | no | `AsyncTable`, which needs no runtime of its own |
 //! | `inspect` | no | the module `inspect`; turns `write` on |
 //!
 //! # Guide: a table in ten lines
@@ -59,7 +60,11 @@
 //! ```
 //! use sstkit::{Database, ErrorKind, PrefixMode, ReadOptions};
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-column-families");
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("db");
+//! # let mut writer = sstkit::DatabaseWriter::create(&path, sstkit::DatabaseWriterOptions::rocksdb())?;
+//! # writer.column_family(sstkit::ColumnFamilyDescriptor::new("meta"))?;
+//! # writer.finish()?;
 //! let db = Database::open(path)?;
 //! let backup = ReadOptions::default()
 //!     .sequence(db.last_sequence()) // a snapshot
@@ -79,6 +84,13 @@
 //! }
 //! # Ok::<(), sstkit::Error>(())
 //! ```
+//!
+//! # Guide: tables elsewhere
+//!
+//! A table is read from any [`Source`]. One that says which reads it [prefers](PreferredRead) is read in few round
+//! trips: one to open, one for a lookup, three for a batch of lookups, and scans read ahead. The crate
+//! `sstkit-object-store` has sources for S3, Google Cloud Storage, Azure and HTTP, also for asynchronous programs
+//! (`AsyncTable`, feature `async`), and makes databases in buckets readable by their address.
 //!
 //! # Guide: inspecting a file
 //!
@@ -102,7 +114,11 @@
 //! ```
 //! use sstkit::Database;
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-column-families");
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("db");
+//! # let mut writer = sstkit::DatabaseWriter::create(&path, sstkit::DatabaseWriterOptions::rocksdb())?;
+//! # writer.column_family(sstkit::ColumnFamilyDescriptor::new("meta"))?;
+//! # writer.finish()?;
 //! let db = Database::open(path)?;
 //! for family in db.column_families() {
 //!     println!("{}: {} levels with files", family.name(), family.levels().len());
@@ -112,7 +128,7 @@
 //!     let (key, value) = entry?;
 //!     println!("{} = {}", key.escape_ascii(), value.escape_ascii());
 //! }
-//! let earlier = meta.at(meta.sequence() - 100); // as it was a hundred writes ago
+//! let earlier = meta.at(meta.sequence().saturating_sub(100)); // as it was a hundred writes ago
 //! println!("{} keys now, {} then", meta.iter().count(), earlier.iter().count());
 //! # Ok::<(), sstkit::Error>(())
 //! ```
@@ -126,7 +142,21 @@
 //! use sstkit::Database;
 //! use sstkit::db::{Answer, Step};
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-leveled-bloom");
+//! # use sstkit::{ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, EntryKind};
+//! # use sstkit::{FileSource, InternalKey, TableOptions, TableWriter};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("db");
+//! # let mut writer = DatabaseWriter::create(&path, DatabaseWriterOptions::rocksdb())?;
+//! # let family = writer.column_family(ColumnFamilyDescriptor::new("default"))?;
+//! # let base = TableOptions::rocksdb().external_file(false).filter("bloomfilter:10".parse()?);
+//! # let table = writer.new_table_path();
+//! # let mut entries = TableWriter::create(&table, &writer.table_options(family, &base)?)?;
+//! # for user_key in [b"user00000/post0001", b"user00000/post0002", b"user00000/post0003"] {
+//! #     entries.add(&InternalKey { user_key, sequence: 1, kind: EntryKind::Value }, b"a post")?;
+//! # }
+//! # entries.finish()?;
+//! # writer.add_table(family, 6, &FileSource::Written(table), None)?;
+//! # writer.finish()?;
 //! let explanation = Database::open(path)?.default_column_family().explain(b"user00000/post0002?")?;
 //! for step in &explanation.steps {
 //!     // Also: the memtable, files out of range, files skipped since the key is resolved.
@@ -156,7 +186,8 @@
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let (bulk, merged) = (folder.path().join("bulk"), folder.path().join("merged.sst"));
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/databases/rocksdb-leveled-bloom");
+//! # let path = folder.path().join("db");
+//! # sstkit::DatabaseWriter::create(&path, sstkit::DatabaseWriterOptions::rocksdb())?.finish()?;
 //! let tables = TableOptions::rocksdb().filter("ribbonfilter:10".parse()?);
 //! let options = BulkOptions::new(tables.clone()).max_file_size(Some(64 << 20)).memory(256 << 20);
 //! let mut builder = BulkBuilder::create(&bulk, &options)?;
@@ -239,15 +270,13 @@ pub use sstkit_filter::{
 };
 pub use sstkit_table::raw::{BlockKind, Codec, EntryKind, InternalKey};
 pub use sstkit_table::visibility::Recency;
+#[cfg(feature = "async")]
+pub use sstkit_table::{AsyncScan, AsyncSource, AsyncTable};
 pub use sstkit_table::{
-    BlockCache, BlockKey, CacheMetrics, Comparator, Entry, Error, ErrorKind, KeyBounds, KeyOrder,
-    MergeOperator, MergedTables, PrefixMode, RangeTombstone, ReadOptions, Record, RecordValue,
-    Result, SecondaryCache, Source, Table, TableReadOptions, Value,
+    BlockCache, BlockKey, CacheMetrics, Column, Comparator, Entry, Error, ErrorKind, KeyBounds,
+    KeyOrder, MergeOperator, MergedTables, PreferredRead, PrefixMode, RangeTombstone, ReadOptions,
+    Record, RecordValue, Result, SecondaryCache, Source, SourceIdentity, Table, TableReadOptions,
+    Value,
 };
 #[cfg(feature = "write")]
 pub use sstkit_table::{TableOptions, TableWriter};
-
-/// The examples of the project's README.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

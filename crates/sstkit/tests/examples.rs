@@ -1,10 +1,16 @@
-//! The examples run, and check their own results. `bulk_build`, which looks at the memory of its process, has a
-//! test of its own.
+//! The examples run, and check their own results; `database` and `filters` only show theirs. `bulk_build`, which looks at the memory of its process, has a
+//! test of its own, and so has `quickstart`, whose output is in the README.
 
 #[path = "../examples/custom_comparator.rs"]
 mod custom_comparator;
+#[expect(dead_code, reason = "its `main` is for the command line")]
+#[path = "../examples/database.rs"]
+mod database;
 #[path = "../examples/error_kinds.rs"]
 mod error_kinds;
+#[expect(dead_code, reason = "its `main` is for the command line")]
+#[path = "../examples/filters.rs"]
+mod filters;
 #[path = "../examples/filters_alone.rs"]
 mod filters_alone;
 #[path = "../examples/internal_entries.rs"]
@@ -13,6 +19,8 @@ mod internal_entries;
 mod own_filter;
 #[path = "../examples/pure_rust.rs"]
 mod pure_rust;
+#[path = "../examples/remote_source.rs"]
+mod remote_source;
 #[path = "../examples/threads.rs"]
 mod threads;
 #[path = "../examples/three_tables.rs"]
@@ -24,8 +32,18 @@ fn custom_comparator() {
 }
 
 #[test]
+fn database() {
+    database::show(&database::sample(), b"user00000/post0002").unwrap();
+}
+
+#[test]
 fn error_kinds() {
     error_kinds::main().unwrap();
+}
+
+#[test]
+fn filters() {
+    filters::show(filters::SAMPLE, &filters::sample()).unwrap();
 }
 
 #[test]
@@ -46,6 +64,11 @@ fn own_filter() {
 #[test]
 fn pure_rust() {
     pure_rust::main().unwrap();
+}
+
+#[test]
+fn remote_source() {
+    remote_source::main().unwrap();
 }
 
 #[test]

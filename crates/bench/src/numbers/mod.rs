@@ -16,6 +16,7 @@ mod goals;
 mod inspector;
 mod redesign;
 mod refilter;
+mod remote;
 mod salvage;
 mod serve;
 mod speed;
@@ -31,13 +32,14 @@ const START_END: &str = " -->\n";
 const END: &str = "<!-- end of numbers -->";
 
 /// Documents with numbers, from the root of the project.
-pub const DOCUMENTS: [&str; 8] = [
+pub const DOCUMENTS: [&str; 9] = [
     "README.md",
     "docs/benchmarks/diff.md",
     "docs/benchmarks/goals.md",
     "docs/benchmarks/inspector.md",
     "docs/benchmarks/redesign.md",
     "docs/benchmarks/refilter.md",
+    "docs/benchmarks/remote.md",
     "docs/benchmarks/salvage.md",
     "docs/testing.md",
 ];
@@ -53,6 +55,8 @@ pub struct Records {
     diffs: Vec<serde_json::Value>,
     /// `sst refilter` beside `cp`.
     refilters: Vec<serde_json::Value>,
+    /// Scans of remote tables beside downloads.
+    remotes: Vec<serde_json::Value>,
     /// `sst serve` under load.
     serves: Vec<serde_json::Value>,
     /// The inspector in a browser.
@@ -80,6 +84,7 @@ impl Records {
             fuzzing: json(&folder.join("fuzz.json"))?,
             diffs: runs("diff-")?,
             refilters: runs("refilter-")?,
+            remotes: runs("remote-")?,
             serves: runs("serve-")?,
             inspectors: runs("inspector-")?,
             salvage: json(&folder.join("salvage.json"))?,
@@ -96,6 +101,7 @@ impl Records {
             "fuzzing" => fuzzing::table(&self.fuzzing),
             "diff" => diff::table(&self.diffs),
             "refilter" => refilter::table(&self.refilters),
+            "remote" => remote::table(&self.remotes),
             "serve" => serve::table(&self.serves),
             "inspector" => inspector::table(&self.inspectors),
             "salvage" => salvage::table(&self.salvage),
@@ -137,6 +143,7 @@ mod tests {
             fuzzing,
             diffs: Vec::new(),
             refilters: Vec::new(),
+            remotes: Vec::new(),
             serves: Vec::new(),
             inspectors: Vec::new(),
             salvage: json!({}),

@@ -19,6 +19,7 @@ const DEFAULT_PART_SIZE: u64 = 8 << 20;
 
 /// How keys are grouped.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GroupBy {
     /// By their first bytes, this number of them. A shorter key is a group of its own.
     Length(usize),

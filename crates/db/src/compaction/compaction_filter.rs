@@ -38,6 +38,7 @@ impl fmt::Debug for dyn CompactionFilter {
 
 /// What a [`CompactionFilter`] does with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CompactionDecision {
     /// Writes it as it is.
     Keep,

@@ -10,6 +10,7 @@ use crate::regular_file;
 
 /// Where the contents of a file of a new database come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FileSource {
     /// A hard link to this file, which both engines never change; a copy if the file system cannot
     /// link it.

@@ -1,7 +1,7 @@
 //! MANIFESTs made by hand: every tag, and every rule of putting edits together.
 
 use proptest::prelude::*;
-use sstkit_db::raw::{FileMetaData, ManifestState, VersionEdit, WalAddition};
+use sstkit_db::raw::{FileMetaData, ManifestState, VersionEdit};
 use sstkit_db::{ErrorKind, Result};
 use sstkit_table::raw::Engine;
 
@@ -79,11 +79,8 @@ fn every_tag_with_a_length() {
     let read = decode(&written).unwrap();
     assert_eq!(read.db_id.as_deref(), Some("the id"));
     assert_eq!(read.full_history_timestamp_low.as_deref(), Some(&b"12345678"[..]));
-    let wals = [
-        WalAddition { number: 50, synced_size: Some(60) },
-        WalAddition { number: 51, synced_size: None },
-    ];
-    assert_eq!((&read.wal_additions[..], read.wal_deletion), (&wals[..], Some(49)));
+    let wals: Vec<_> = read.wal_additions.iter().map(|it| (it.number, it.synced_size)).collect();
+    assert_eq!((&wals[..], read.wal_deletion), (&[(50, Some(60)), (51, None)][..], Some(49)));
     assert_eq!(read.persist_timestamps, Some(false));
     // With a field of a newer version that may be skipped.
     assert_eq!(read.subcompaction_progress.unwrap().input_records, 9);

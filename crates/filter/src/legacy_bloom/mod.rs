@@ -67,7 +67,8 @@ pub(crate) fn delta(hash: u32) -> u32 {
     hash.rotate_right(17)
 }
 
-/// Sets the bits of a key in its line.
+/// Sets the bits of a key in its line. Inlined, so that what depends on the length of lines is computed once.
+#[inline(always)]
 fn set_bits_of_line(line: &mut [u8], mut hash: u32, num_probes: u8) {
     let bit_mask = (8 * line.len() - 1) as u32;
     let delta = delta(hash);

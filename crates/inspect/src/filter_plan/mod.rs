@@ -45,6 +45,7 @@ pub struct PlannedKeys {
 
 /// The filters of a database, a directory of tables or a table, by column family and level.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FilterLevels {
     /// Each column family from the newest level to the oldest.
     pub levels: Vec<LevelFilters>,

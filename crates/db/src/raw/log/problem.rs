@@ -6,6 +6,7 @@ use crate::error::Error;
 
 /// A problem in a log, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LogProblem {
     /// What it is.
     pub kind: LogProblemKind,

@@ -111,6 +111,7 @@ pub struct BlobFileGarbage {
 
 /// A write-ahead log that is tracked in the MANIFEST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WalAddition {
     /// The number in its name.
     pub number: u64,
