@@ -312,7 +312,7 @@ fn recovery_modes_react_as_the_table_says() {
         "SkipAnyCorruptedRecords",
     ];
     for (kind, is_recycled, reactions) in table {
-        let problem = sstkit_db::raw::LogProblem { kind, offset: 0, dropped: 0 };
+        let problem = sstkit_db::raw::LogProblem::new(kind, 0, 0);
         for (mode, reaction) in modes.iter().zip(reactions) {
             let mode = RecoveryMode::from_name(&format!("k{mode}")).unwrap();
             assert_eq!(mode.react(&problem, is_recycled), reaction, "{mode:?} {kind:?}");

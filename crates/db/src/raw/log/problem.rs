@@ -16,6 +16,13 @@ pub struct LogProblem {
     pub dropped: u64,
 }
 
+impl LogProblem {
+    /// A problem of this kind, found at a file offset, for which `dropped` bytes are skipped.
+    pub fn new(kind: LogProblemKind, offset: u64, dropped: u64) -> Self {
+        Self { kind, offset, dropped }
+    }
+}
+
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
