@@ -82,10 +82,11 @@ impl LegacyBloomBuilder {
         let line_length = self.line.length();
         let mut filter = vec![0; self.size(count)];
         let (data, trailer) = filter.split_last_chunk_mut().expect("the size includes the trailer");
-        for hash in hashes {
+        // Not a loop: the iterator is then not called for each hash.
+        hashes.for_each(|hash| {
             let start = (hash % num_lines) as usize * line_length;
             set_bits_of_line(&mut data[start..start + line_length], hash, num_probes);
-        }
+        });
         FilterTrailer::LegacyBloom { num_probes, num_lines }.encode_to(trailer);
         filter
     }

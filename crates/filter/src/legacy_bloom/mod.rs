@@ -80,7 +80,7 @@ fn set_bits_of_line(line: &mut [u8], mut hash: u32, num_probes: u8) {
 }
 
 /// Whether all bits of a key are set in its line, which must not be empty.
-#[inline]
+#[inline(always)]
 fn may_contain_in_line(line: &[u8], mut hash: u32, num_probes: u8) -> bool {
     // A line of 512 MiB or more uses all bits of the hash.
     let bit_mask = (8 * line.len() as u64 - 1) as u32;
