@@ -43,7 +43,7 @@ pub struct StoreFolder {
 /// # Ok::<(), sstkit_db::Error>(())
 /// ```
 pub fn remote_build(url: &str) -> io::Result<RemoteBuild<StoreFolder>> {
-    // Checksums are verified through the path, and whoever writes it reads it.
+    // Checksums are verified through the path, which readers use, too.
     let output = register(url)?;
     let (store, path) = Store::parse(url)?;
     Ok(RemoteBuild::new(StoreFolder::new(store, path), output))

@@ -134,7 +134,7 @@ setters! {
     pub fn skip_equal_blocks(mut self, on: bool) { self.skip_equal_blocks = on; }
 
     /// Asks now and then, also where nothing differs, whether to go on. If not, the comparison is
-    /// [cancelled](crate::Error::is_cancelled). Default: it goes on.
+    /// [cancelled](crate::Error::is_cancelled). Default: it is not.
     pub fn keep_going(mut self, callback: impl Fn() -> bool + Send + Sync + 'static) {
         self.keep_going = KeepGoing::new(callback);
     }
