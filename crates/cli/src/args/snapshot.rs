@@ -11,7 +11,8 @@ use super::EncodingArgs;
 /// Which state is read: the newest by default.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SnapshotArgs {
-    /// Read the state at a sequence number: later writes are left out
+    /// Read the state at a sequence number: later writes are left out. What a compaction has dropped
+    /// since is missing, and entries whose number it set to 0 count as older
     #[arg(long, value_name = "SEQ")]
     at: Option<u64>,
 

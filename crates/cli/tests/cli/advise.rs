@@ -13,7 +13,7 @@ fn a_database() {
           filters                 4.9 KiB, 5.2 KiB with jemalloc
           indexes                 1.7 KiB
           wasted reads, expected  0.0100 (12 B) per lookup, if 90.0 % find their key
-                                  3.0039 per seek to a prefix without keys
+                                  3.0088 per seek to a prefix without keys
 
           level  files  entries  filter            bits per key  filters  indexes  false positives  wasted reads
           0          2    1,271  fast_local_bloom          10.5  1.6 KiB    544 B          0.779 %        0.0091
@@ -41,11 +41,11 @@ fn a_database() {
                   |  * * o o
                   |      *   o o
                   |        * * * o o o o
-           3.4e-2 |              * *     o o o
+           3.5e-2 |              * *     o o o
                   |                  * * *     o o @
                   |                        * *      o o o
                   |                            * * *      o o o o
-           9.3e-4 |                                 * *           o o o o
+           9.4e-4 |                                 * *           o o o o
                   |                                     * * *             o o o
                   |                                           * * *             o o
                   |                                                 * * *
@@ -68,7 +68,7 @@ fn a_leveldb_database_with_a_budget() {
           filters                 6.0 KiB, 6.4 KiB with jemalloc
           indexes                 1.8 KiB
           wasted reads, expected  0.0294 (36 B) per lookup of a key that is not found
-                                  3.9961 per seek to a prefix without keys
+                                  3.9990 per seek to a prefix without keys
 
           level  files  entries  filter         bits per key  filters  indexes  false positives  wasted reads
           0          2    1,160  leveldb_bloom          11.7  1.5 KiB    470 B          0.612 %        0.0122
