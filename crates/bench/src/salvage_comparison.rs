@@ -23,8 +23,6 @@ const KEYS: u32 = 20_000;
 const LOGGED: u32 = 1_000;
 /// Changes in one batch.
 const BATCH: usize = 100;
-/// Values from this size on are in blob files, where an engine has them: those of every tenth key.
-const BLOB_SIZE: usize = 1000;
 
 type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -39,23 +37,18 @@ struct Engine {
 
 /// Runs the comparison, and returns the record.
 pub fn run() -> Result<Value, Box<dyn Error>> {
-    let rocksdb = json!({
-        "bits_per_key": 10, "write_buffer_size": 512 << 10,
-        "target_file_size_base": 256 << 10, "max_bytes_for_level_base": 1 << 20,
-        "disable_auto_compactions": true,
-    });
-    let mut with_blob_files = rocksdb.clone();
-    with_blob_files["min_blob_size"] = json!(BLOB_SIZE);
-    let of_rocksdb = |name, settings| Engine {
-        name,
-        repair: "RocksDB's RepairDB",
-        live: "rocksdb_live_database",
-        read: "rocksdb_read_database",
-        settings,
-    };
     let engines = [
-        of_rocksdb("RocksDB 9.8", rocksdb),
-        of_rocksdb("RocksDB 9.8 with blob files", with_blob_files),
+        Engine {
+            name: "RocksDB 9.8",
+            repair: "RocksDB's RepairDB",
+            live: "rocksdb_live_database",
+            read: "rocksdb_read_database",
+            settings: json!({
+                "bits_per_key": 10, "write_buffer_size": 512 << 10,
+                "target_file_size_base": 256 << 10, "max_bytes_for_level_base": 1 << 20,
+                "disable_auto_compactions": true,
+            }),
+        },
         Engine {
             name: "LevelDB 1.23",
             repair: "LevelDB's RepairDB",
@@ -121,11 +114,7 @@ fn compare(engine: &Engine, results: &mut Vec<Value>) -> Result<(), Box<dyn Erro
 /// Puts that are compacted; overwritten values and deletions above them; and writes in a log.
 fn steps(engine: &Engine) -> Vec<Value> {
     let key = |number: u32| format!("key{number:06}");
-    let has_blobs = !engine.settings["min_blob_size"].is_null();
-    let value = |number: u32, round: u32| {
-        let width = if has_blobs && number.is_multiple_of(10) { BLOB_SIZE } else { 80 };
-        format!("value {number} of round {round} {number:0width$}")
-    };
+    let value = |number: u32, round: u32| format!("value {number} of round {round} {number:080}");
     let mut steps = Vec::new();
     let write = |changes: Vec<(String, Option<String>)>, steps: &mut Vec<Value>| {
         for batch in changes.chunks(BATCH) {
