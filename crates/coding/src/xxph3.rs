@@ -21,7 +21,7 @@
 //! assert_eq!(xxph3(b"hello"), 0xa0bb_c238_c976_57b5);
 //! ```
 
-use crate::arch::HashEight;
+use crate::arch;
 
 const PRIME32_1: u64 = 0x9E37_79B1;
 const PRIME32_2: u64 = 0x85EB_CA77;
@@ -72,15 +72,11 @@ pub fn xxph3(data: &[u8]) -> u64 {
 /// If the numbers of keys and hashes differ.
 pub fn xxph3_each<K: AsRef<[u8]>>(keys: &[K], hashes: &mut [u64]) {
     assert_eq!(keys.len(), hashes.len(), "the numbers of keys and hashes must be equal");
-    let (mut keys, mut hashes) = (keys, hashes);
-    if let Some(hash_eight) = HashEight::new() {
-        let ((eights, more_keys), (slots, more_hashes)) =
-            (keys.as_chunks::<8>(), hashes.as_chunks_mut::<8>());
-        for (eight, slots) in eights.iter().zip(slots) {
-            let eight = eight.each_ref().map(AsRef::as_ref);
-            *slots = hash_eight.hash(eight).unwrap_or_else(|| eight.map(xxph3));
-        }
-        (keys, hashes) = (more_keys, more_hashes);
+    let (eights, keys) = keys.as_chunks::<8>();
+    let (slots, hashes) = hashes.as_chunks_mut::<8>();
+    for (eight, slots) in eights.iter().zip(slots) {
+        let eight = eight.each_ref().map(AsRef::as_ref);
+        *slots = arch::xxph3_eight(eight).unwrap_or_else(|| eight.map(xxph3));
     }
     for (key, hash) in keys.iter().zip(hashes) {
         *hash = xxph3(key.as_ref());

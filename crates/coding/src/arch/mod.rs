@@ -15,25 +15,15 @@ mod x86_64;
 pub(crate) use aarch64::prefetch;
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 pub(crate) use linux::advise_huge_pages;
-#[cfg(all(feature = "std", target_arch = "x86_64", not(miri)))]
-pub(crate) use x86_64::HashEight;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use x86_64::prefetch;
+#[cfg(all(feature = "std", target_arch = "x86_64", not(miri)))]
+pub(crate) use x86_64::xxph3_eight;
 
-/// Never available: only AVX-512 hashes eight keys at once, if the machine is known to have it.
+/// Never: only AVX-512 hashes eight keys at once, if the machine is known to have it.
 #[cfg(not(all(feature = "std", target_arch = "x86_64", not(miri))))]
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum HashEight {}
-
-#[cfg(not(all(feature = "std", target_arch = "x86_64", not(miri))))]
-impl HashEight {
-    pub(crate) fn new() -> Option<Self> {
-        None
-    }
-
-    pub(crate) fn hash(self, _keys: [&[u8]; 8]) -> Option<[u64; 8]> {
-        match self {}
-    }
+pub(crate) fn xxph3_eight(_keys: [&[u8]; 8]) -> Option<[u64; 8]> {
+    None
 }
 
 /// Does nothing: no prefetch instruction is known for this target.

@@ -11,46 +11,25 @@ use core::arch::x86_64::{
 
 use crate::xxph3::{PRIME64_1, PRIME64_3, SECRET, word};
 
-/// Proof that the machine has AVX-512F, AVX-512DQ and AVX-512VPOPCNTDQ. Processors with AVX-512F but
-/// without VPOPCNTDQ reduce their clock rate when AVX-512 is used.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HashEight(());
-
-impl HashEight {
-    pub(crate) fn is_available() -> bool {
-        is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vpopcntdq")
+/// The hashes of eight keys. `None` if they differ in length, or are shorter than 9 or longer than 32
+/// bytes, or if the machine lacks an instruction. Processors with AVX-512F but without VPOPCNTDQ reduce
+/// their clock rate when AVX-512 is used.
+#[inline]
+pub(crate) fn xxph3_eight(keys: [&[u8]; 8]) -> Option<[u64; 8]> {
+    let length = keys[0].len();
+    let is_available = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vpopcntdq");
+    if !is_available || keys.iter().any(|key| key.len() != length) {
+        return None;
     }
-
-    pub(crate) fn new() -> Option<Self> {
-        // SAFETY: all of these features were just detected.
-        Self::is_available().then(|| unsafe { Self::new_unchecked() })
-    }
-
-    /// # Safety
-    ///
-    /// The machine must have AVX-512F and AVX-512DQ.
-    unsafe fn new_unchecked() -> Self {
-        Self(())
-    }
-
-    /// The hashes of eight keys. `None` if they differ in length, or are shorter than 9 or longer than
-    /// 32 bytes.
-    #[inline]
-    pub(crate) fn hash(self, keys: [&[u8]; 8]) -> Option<[u64; 8]> {
-        let length = keys[0].len();
-        if keys.iter().any(|key| key.len() != length) {
-            return None;
-        }
-        let keys = keys.map(<[u8]>::as_ptr);
-        match length {
-            // SAFETY: `self` proves that AVX-512F and AVX-512DQ are available. All keys have this length.
-            9..=16 => Some(unsafe { hash_9_to_16(keys, length) }),
-            // SAFETY: as above.
-            17..=32 => Some(unsafe { hash_17_to_32(keys, length) }),
-            _ => None,
-        }
+    let keys = keys.map(<[u8]>::as_ptr);
+    match length {
+        // SAFETY: AVX-512F and AVX-512DQ were just detected. All keys have this length.
+        9..=16 => Some(unsafe { hash_9_to_16(keys, length) }),
+        // SAFETY: as above.
+        17..=32 => Some(unsafe { hash_17_to_32(keys, length) }),
+        _ => None,
     }
 }
 

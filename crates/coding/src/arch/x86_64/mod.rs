@@ -4,7 +4,7 @@
 mod hash_eight;
 
 #[cfg(feature = "std")]
-pub(crate) use hash_eight::HashEight;
+pub(crate) use hash_eight::xxph3_eight;
 
 use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
 
