@@ -152,7 +152,7 @@ fn changes(before: &Pairs) -> Pairs {
 struct Damage {
     name: String,
     /// Damages the database in a folder. Returns false if there is nothing to damage.
-    apply: Box<dyn Fn(&Path, &mut Random) -> bool>,
+    apply: Box<Damage>,
 }
 
 /// Each kind of damage.
@@ -237,7 +237,7 @@ fn is_named(report: &DatabaseSalvageReport, name: &str) -> bool {
 fn rocksdb_case(seed: u64, steps: (u64, u64), damages: fn(&Path) -> Vec<Damage>) -> usize {
     let mut random = Random::new(seed);
     let mut settings = life::rocksdb_settings(&mut random);
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         settings["min_blob_size"] = json!(100);
     }
     let count = steps.0 + random.below(steps.1);
