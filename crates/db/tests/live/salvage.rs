@@ -148,11 +148,13 @@ fn changes(before: &Pairs) -> Pairs {
     known.chain(new).map(|key| (key.clone(), [b"after ", &key[..]].concat())).collect()
 }
 
+type Apply = dyn Fn(&Path, &mut Random) -> bool;
+
 /// A way to damage a database.
 struct Damage {
     name: String,
     /// Damages the database in a folder. Returns false if there is nothing to damage.
-    apply: Box<Damage>,
+    apply: Box<Apply>,
 }
 
 /// Each kind of damage.
