@@ -106,10 +106,14 @@ impl<F: ObjectFolder> RemoteBuild<F> {
     ///
     /// # Errors
     ///
-    /// Fails if there is an attempt of this name at this part.
+    /// Fails if there is an attempt of this name at this part, and if the plan was discarded, or committed without
+    /// this attempt. Nothing of it is left then.
     pub fn upload(&self, attempt: &PartSummary) -> Result<()> {
         let PartSummary { part, attempt: name, manifest, folder } = attempt;
         let id = manifest.plan.as_deref().unwrap_or_default();
+        if !self.is_wanted(id, *part, name)? {
+            return Err(self.too_late());
+        }
         let object = attempt_name(id, *part, name);
         let is_new = self.read(&object)?.is_none();
         if is_new {
@@ -120,7 +124,14 @@ impl<F: ObjectFolder> RemoteBuild<F> {
             }
         }
         if is_new && self.create(&object, manifest.to_json().into_bytes())? {
-            return Ok(());
+            if self.is_wanted(id, *part, name)? {
+                return Ok(());
+            }
+            // What ended the plan may have listed the objects before these were there.
+            let tables = manifest.files.iter().map(|file| table_name(id, *part, name, &file.name));
+            let objects: Vec<String> = tables.chain([object]).collect();
+            self.folder.delete(&objects).map_err(|error| self.failed(error))?;
+            return Err(self.too_late());
         }
         let what = format!("there is an attempt {name:?} at part {part} already");
         Err(Error::invalid_input(what).in_file(&self.output))
@@ -140,7 +151,7 @@ impl<F: ObjectFolder> RemoteBuild<F> {
             let manifest = published.ok_or_else(none)?;
             return Ok(CommitSummary { manifest, losers: Vec::new() });
         };
-        let decision = match self.decision(&plan)? {
+        let decision = match self.decision(plan.id())? {
             Some(decision) => decision,
             None => {
                 let manifest = Some(self.choose(&plan, options)?);
@@ -187,7 +198,7 @@ impl<F: ObjectFolder> RemoteBuild<F> {
         let mut objects: Vec<String> = self.list()?.into_iter().map(|(name, _)| name).collect();
         objects.retain(|name| {
             let is_own = name.starts_with(&folder) || name.starts_with(&tables);
-            is_own && *name != decision_name(plan)
+            is_own && *name != decision_name(plan.id())
         });
         objects.push(plan_name());
         self.remove(objects, plan)
@@ -252,8 +263,36 @@ impl<F: ObjectFolder> RemoteBuild<F> {
         Ok(manifest)
     }
 
-    fn decision(&self, plan: &Plan) -> Result<Option<Decision>> {
-        let name = decision_name(plan);
+    /// Whether a plan is open, or was committed with this attempt.
+    ///
+    /// ```text
+    /// commit     decide --> publish --> list, delete --> delete decision, plan
+    /// discard    decide --> list, delete
+    /// upload     tables, manifest --> decision? --> published? --> plan?
+    /// ```
+    ///
+    /// In this order, who ends a plan sees the attempt in the list, or the attempt sees that the plan has ended.
+    fn is_wanted(&self, id: &str, part: usize, attempt: &str) -> Result<bool> {
+        let prefix = table_name(id, part, attempt, "");
+        let has_it = |manifest: &BulkManifest| {
+            manifest.files.iter().any(|file| file.name.starts_with(&prefix))
+        };
+        if let Some(decision) = self.decision(id)? {
+            return Ok(decision.manifest.as_ref().is_some_and(has_it));
+        }
+        match self.published()?.filter(|manifest| manifest.plan.as_deref() == Some(id)) {
+            Some(manifest) => Ok(has_it(&manifest)),
+            None => Ok(self.plan_if_any()?.is_some_and(|plan| plan.id() == id)),
+        }
+    }
+
+    fn too_late(&self) -> Error {
+        let what = "the plan was discarded, or committed without this attempt";
+        Error::new(crate::ErrorKind::Changed, what).in_file(&self.output)
+    }
+
+    fn decision(&self, id: &str) -> Result<Option<Decision>> {
+        let name = decision_name(id);
         let Some(text) = self.read(&name)? else { return Ok(None) };
         let decision = serde_json::from_slice(&text);
         decision.map(Some).map_err(|error| {
@@ -266,9 +305,9 @@ impl<F: ObjectFolder> RemoteBuild<F> {
     fn decide(&self, plan: &Plan, decision: Decision) -> Result<Decision> {
         let text = serde_json::to_vec(&decision)
             .map_err(|error| Error::invalid_input(error.to_string()))?;
-        match self.create(&decision_name(plan), text)? {
+        match self.create(&decision_name(plan.id()), text)? {
             true => Ok(decision),
-            false => self.decision(plan)?.ok_or_else(|| {
+            false => self.decision(plan.id())?.ok_or_else(|| {
                 let what = "the plan was committed and removed";
                 Error::new(crate::ErrorKind::Changed, what).in_file(&self.output)
             }),
@@ -303,8 +342,8 @@ fn plan_name() -> String {
     format!("{PLAN_FOLDER}/{PLAN_NAME}")
 }
 
-fn decision_name(plan: &Plan) -> String {
-    format!("{PLAN_FOLDER}/{}/{DECISION_NAME}", plan.id())
+fn decision_name(id: &str) -> String {
+    format!("{PLAN_FOLDER}/{id}/{DECISION_NAME}")
 }
 
 fn attempt_name(id: &str, part: usize, attempt: &str) -> String {

@@ -195,7 +195,9 @@ impl DatabaseSalvage {
             match &table.condition {
                 Condition::Sound { meta, .. } if !table.is_rewritten && !is_unknown => {
                     let meta = match &table.listed {
-                        Some(listed) if self.is_exact => Box::new(listed.meta.clone()),
+                        Some(listed) if self.is_exact && table.is_bounded => {
+                            Box::new(listed.meta.clone())
+                        }
                         _ => meta.clone(),
                     };
                     let (path, live_blobs) = (table.path.clone(), table.live_blobs.clone());

@@ -20,6 +20,9 @@ use super::temporary_folder;
 /// Schedules, unless `SSTKIT_CASES` says otherwise.
 const SCHEDULES: u64 = 500;
 
+/// The error of a process that is lost.
+const LOST: &str = "this process is lost";
+
 /// Processes that interrupt each other, at most.
 const DEPTH: u64 = 4;
 
@@ -34,7 +37,15 @@ fn no_schedule_gives_overlap_loss_or_duplicates() {
         }
     }
     if seeds.len() as u64 >= SCHEDULES {
-        for what in ["commit", "discard", "commit after discard", "discard after commit", "crash"] {
+        let expected = [
+            "commit",
+            "discard",
+            "commit after discard",
+            "discard after commit",
+            "crash",
+            "late upload",
+        ];
+        for what in expected {
             assert!(reached.contains_key(what), "no schedule had a {what}: {reached:?}");
         }
     }
@@ -53,6 +64,8 @@ struct Cluster {
     published: RefCell<Option<Vec<u8>>>,
     /// Plans whose removal has succeeded.
     discarded: RefCell<BTreeSet<String>>,
+    /// Plans for which a process was lost that may have left something.
+    torn: RefCell<BTreeSet<String>>,
     happened: RefCell<BTreeSet<&'static str>>,
 }
 
@@ -81,6 +94,7 @@ impl Cluster {
             attempts: Cell::new(0),
             published: RefCell::default(),
             discarded: RefCell::default(),
+            torn: RefCell::default(),
             happened: RefCell::default(),
         }
     }
@@ -94,6 +108,7 @@ impl Cluster {
             self.act();
             self.check();
         }
+        self.check_discarded();
         // A new driver does what is left, and nothing disturbs it.
         self.is_calm.set(true);
         if self.published.borrow().is_none() {
@@ -149,7 +164,12 @@ impl Cluster {
         match self.below(8) {
             0..=3 => {
                 let part = self.below(plan.parts() as u64) as usize;
-                drop(build.upload(&self.attempt(&plan, part)));
+                if let Err(error) = build.upload(&self.attempt(&plan, part)) {
+                    self.lost(&plan, &error);
+                    if error.to_string().contains("committed without this attempt") {
+                        self.happened.borrow_mut().insert("late upload");
+                    }
+                }
             }
             4..=6 => {
                 if build.commit(&self.commit_options(self.below(2) == 0)).is_ok() {
@@ -166,8 +186,25 @@ impl Cluster {
                 Err(_) if self.published.borrow().is_some() => {
                     self.happened.borrow_mut().insert("discard after commit");
                 }
-                Err(_) => {}
+                Err(error) => self.lost(&plan, &error),
             },
+        }
+    }
+
+    /// Notes the plan of a process that was lost.
+    fn lost(&self, plan: &Plan, error: &sstkit_db::Error) {
+        if error.to_string().contains(LOST) {
+            self.torn.borrow_mut().insert(plan.id().to_owned());
+        }
+    }
+
+    /// Of a plan that was discarded, only the decision is left, also if attempts at it were being uploaded.
+    fn check_discarded(&self) {
+        for id in self.discarded.borrow().difference(&self.torn.borrow()) {
+            let objects = self.objects.borrow();
+            let left: Vec<&String> = objects.keys().filter(|name| name.contains(id)).collect();
+            let decision = format!("_sstkit/{id}/commit.json");
+            assert!(left.iter().all(|name| **name == decision), "{left:?}");
         }
     }
 
@@ -232,7 +269,7 @@ impl Process {
         let crash = if is_calm { 2 } else { cluster.below(40) };
         let crashed = || {
             cluster.happened.borrow_mut().insert("crash");
-            Err(io::Error::other("this process is lost"))
+            Err(io::Error::other(LOST))
         };
         if crash == 0 {
             return crashed();
