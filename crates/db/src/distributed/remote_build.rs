@@ -268,7 +268,7 @@ impl<F: ObjectFolder> RemoteBuild<F> {
     /// ```text
     /// commit     decide --> publish --> list, delete --> delete decision, plan
     /// discard    decide --> list, delete
-    /// upload     tables, manifest --> decision? --> published? --> plan?
+    /// upload     tables, manifest --> decision? --> plan? --> published?
     /// ```
     ///
     /// In this order, who ends a plan sees the attempt in the list, or the attempt sees that the plan has ended.
@@ -280,10 +280,9 @@ impl<F: ObjectFolder> RemoteBuild<F> {
         if let Some(decision) = self.decision(id)? {
             return Ok(decision.manifest.as_ref().is_some_and(has_it));
         }
-        match self.published()?.filter(|manifest| manifest.plan.as_deref() == Some(id)) {
-            Some(manifest) => Ok(has_it(&manifest)),
-            None => Ok(self.plan_if_any()?.is_some_and(|plan| plan.id() == id)),
-        }
+        let is_open = self.plan_if_any()?.is_some_and(|plan| plan.id() == id);
+        let published = self.published()?.filter(|manifest| manifest.plan.as_deref() == Some(id));
+        Ok(published.as_ref().map_or(is_open, has_it))
     }
 
     fn too_late(&self) -> Error {
