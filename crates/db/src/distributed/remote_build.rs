@@ -277,12 +277,13 @@ impl<F: ObjectFolder> RemoteBuild<F> {
         let has_it = |manifest: &BulkManifest| {
             manifest.files.iter().any(|file| file.name.starts_with(&prefix))
         };
-        if let Some(decision) = self.decision(id)? {
-            return Ok(decision.manifest.as_ref().is_some_and(has_it));
-        }
+        let decision = self.decision(id)?;
         let is_open = self.plan_if_any()?.is_some_and(|plan| plan.id() == id);
-        let published = self.published()?.filter(|manifest| manifest.plan.as_deref() == Some(id));
-        Ok(published.as_ref().map_or(is_open, has_it))
+        // It comes before a decision: another commit may have decided again after the removal of the first.
+        match self.published()?.filter(|manifest| manifest.plan.as_deref() == Some(id)) {
+            Some(manifest) => Ok(has_it(&manifest)),
+            None => Ok(decision.map_or(is_open, |it| it.manifest.as_ref().is_some_and(has_it))),
+        }
     }
 
     fn too_late(&self) -> Error {
