@@ -61,6 +61,6 @@ pub fn salvage_database(data: &[u8]) {
     let Ok(salvage) = DatabaseSalvage::open(&source, &options) else { return };
     if salvage.write_database(&target).is_ok() {
         let database = Database::open(&target).expect("a database");
-        database.verify(|file| assert!(file.is_sound(), "{:?}", file.problems()));
+        database.verify(|file| assert!(file.is_sound(), "{:?}", file.problems));
     }
 }
