@@ -86,6 +86,46 @@ pub(super) fn order(
 ) -> Result<Groups> {
     let mut graph = AgeGraph::new(candidates.len());
     let mut contested = BTreeSet::new();
+    each_overlap(candidates, keys, |a, b| {
+        match (candidates[a].is_newer(&candidates[b]), candidates[b].is_newer(&candidates[a])) {
+            (true, _) => graph.newer(a, b),
+            (_, true) => graph.newer(b, a),
+            (false, false) => contested.extend([a, b]),
+        }
+        if !candidates[a].blob_files.is_disjoint(&candidates[b].blob_files) {
+            contested.extend([a, b]);
+        }
+    });
+    let contested: Vec<usize> = contested.into_iter().collect();
+    common_keys::compare(&contested, candidates, keys, open, &mut graph)?;
+    Ok(graph.groups(|at| {
+        (candidates[at].sequences.1, candidates[at].sequences.0, candidates[at].number)
+    }))
+}
+
+/// Whether sequence numbers contradict a recorded order, in which each table has a rank, the oldest the
+/// smallest: the engine would find old versions before new ones.
+pub(super) fn contradicts(
+    rank: &[usize],
+    candidates: &[Candidate],
+    keys: &UserKeys,
+    open: impl Fn(usize) -> Result<Table>,
+) -> Result<bool> {
+    let mut contested = BTreeSet::new();
+    each_overlap(candidates, keys, |a, b| {
+        let (older, newer) = if rank[a] < rank[b] { (a, b) } else { (b, a) };
+        if !candidates[newer].is_newer(&candidates[older]) {
+            contested.extend([a, b]);
+        }
+    });
+    let contested: Vec<usize> = contested.into_iter().collect();
+    let mut graph = AgeGraph::new(candidates.len());
+    common_keys::compare(&contested, candidates, keys, open, &mut graph)?;
+    Ok(graph.contradicts(rank))
+}
+
+/// Calls `found` with each pair of tables that overlap.
+fn each_overlap(candidates: &[Candidate], keys: &UserKeys, mut found: impl FnMut(usize, usize)) {
     // In the order of their first keys, so that only tables that may overlap are compared.
     let mut by_key: Vec<usize> = (0..candidates.len()).collect();
     by_key.sort_by(|&a, &b| keys.compare(&candidates[a].smallest, &candidates[b].smallest));
@@ -93,24 +133,10 @@ pub(super) fn order(
     for &b in &by_key {
         active.retain(|&a| !candidates[a].ends_before(&candidates[b], keys));
         for &a in active.iter().filter(|&&a| candidates[a].overlaps(&candidates[b], keys)) {
-            match (candidates[a].is_newer(&candidates[b]), candidates[b].is_newer(&candidates[a])) {
-                (true, _) => graph.newer(a, b),
-                (_, true) => graph.newer(b, a),
-                (false, false) => contested.extend([a, b]),
-            }
-            if !candidates[a].blob_files.is_disjoint(&candidates[b].blob_files) {
-                contested.extend([a, b]);
-            }
+            found(a, b);
         }
         active.push(b);
     }
-    let contested: Vec<usize> = contested.into_iter().collect();
-    if !contested.is_empty() {
-        common_keys::compare(&contested, candidates, keys, open, &mut graph)?;
-    }
-    Ok(graph.groups(|at| {
-        (candidates[at].sequences.1, candidates[at].sequences.0, candidates[at].number)
-    }))
 }
 
 /// The level of each group, which are oldest first: as low as possible, the last one being `bottom`.

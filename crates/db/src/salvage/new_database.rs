@@ -256,18 +256,25 @@ impl DatabaseSalvage {
     ) -> Result<Vec<(u32, Placement)>> {
         let family = &self.families[&id];
         let keys = family.keys();
+        let candidates: Vec<_> = placements.iter().map(|it| candidate(it, &keys)).collect();
+        let open = |at: usize| self.open_placed(&placements[at], family);
         if self.is_exact
             && let Some(order) = recorded_order(&placements, family)?
         {
-            return Ok(pick(placements, order));
+            let mut rank = vec![0; placements.len()];
+            for (nth, &(_, at)) in order.iter().enumerate() {
+                rank[at] = nth;
+            }
+            if family.order.is_none() || !level_order::contradicts(&rank, &candidates, &keys, open)?
+            {
+                return Ok(pick(placements, order));
+            }
         }
-        let candidates: Vec<_> = placements.iter().map(|it| candidate(it, &keys)).collect();
         if family.order.is_none() {
             let mut order: Vec<_> = (0..placements.len()).map(|at| (0, at)).collect();
             order.sort_by_key(|&(_, at)| (candidates[at].sequences.1, candidates[at].number));
             return Ok(pick(placements, order));
         }
-        let open = |at: usize| self.open_placed(&placements[at], family);
         let groups = level_order::order(&candidates, &keys, open)?;
         let levels = level_order::levels(&groups, &candidates, &keys, self.bottom_level(family));
         let mut placements: Vec<Option<Placement>> = placements.into_iter().map(Some).collect();
