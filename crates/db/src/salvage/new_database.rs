@@ -196,7 +196,11 @@ impl DatabaseSalvage {
                 Condition::Sound { meta, .. } if !table.is_rewritten && !is_unknown => {
                     let meta = match &table.listed {
                         Some(listed) if self.is_exact && table.is_bounded => {
-                            Box::new(listed.meta.clone())
+                            // Its entries say which sequence numbers it has.
+                            let (smallest_sequence, largest_sequence) =
+                                (meta.smallest_sequence, meta.largest_sequence);
+                            let listed = listed.meta.clone();
+                            Box::new(FileMetaData { smallest_sequence, largest_sequence, ..listed })
                         }
                         _ => meta.clone(),
                     };
