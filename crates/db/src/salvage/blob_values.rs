@@ -43,6 +43,8 @@ pub(super) struct ExaminedBlobFile {
     pub(super) path: Option<PathBuf>,
     /// What is wrong with it.
     pub(super) damage: Option<String>,
+    /// The number of its values, and the bytes of their records.
+    pub(super) values: (u64, u64),
 }
 
 /// The blob files that tables refer to, by column family and number.
@@ -70,11 +72,12 @@ impl BlobValues {
             Some(path) => verify_blobs(path, Some(family)),
             None => Err(Error::corrupt("file not found")),
         };
+        let values = *checked.as_ref().unwrap_or(&(0, 0));
         let damage = checked.err().map(|error| match path {
             Some(_) => without_path(&error),
             None => "file not found".into(),
         });
-        self.files.insert((family, number), ExaminedBlobFile { path, damage });
+        self.files.insert((family, number), ExaminedBlobFile { path, damage, values });
     }
 
     /// Follows the references of a table into files without a fault. One where a reference leads to

@@ -103,8 +103,8 @@ pub(super) fn order(
     }))
 }
 
-/// Whether sequence numbers contradict a recorded order, in which each table has a rank, the oldest the
-/// smallest: the engine would find old versions before new ones.
+/// Whether sequence numbers contradict a recorded order, in which each table has the rank of its run, the
+/// oldest the smallest: the engine would find old versions before new ones.
 pub(super) fn contradicts(
     rank: &[usize],
     candidates: &[Candidate],
@@ -114,7 +114,7 @@ pub(super) fn contradicts(
     let mut contested = BTreeSet::new();
     each_overlap(candidates, keys, |a, b| {
         let (older, newer) = if rank[a] < rank[b] { (a, b) } else { (b, a) };
-        if !candidates[newer].is_newer(&candidates[older]) {
+        if rank[a] != rank[b] && !candidates[newer].is_newer(&candidates[older]) {
             contested.extend([a, b]);
         }
     });

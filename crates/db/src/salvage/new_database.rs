@@ -19,7 +19,7 @@ use crate::database_writer::{
 };
 use crate::error::Result;
 use crate::output::{FinishedTable, Phase, Reporter};
-use crate::raw::FileMetaData;
+use crate::raw::{BlobFileMetaData, FileMetaData};
 use crate::version::{Arrangement, TableFile, arrange};
 
 /// What was written.
@@ -123,8 +123,10 @@ impl DatabaseSalvage {
         }
         for (&(id, number), file) in &self.blob_values.files {
             if let (Some(path), None) = (&file.path, &file.damage) {
-                let known = self.blob_metadata.get(&(id, number)).cloned();
-                writer.add_blob_file(id, number, &FileSource::Copy(path.clone()), known)?;
+                let known = self.blob_metadata.get(&(id, number)).cloned().unwrap_or_default();
+                let (blob_count, blob_bytes) = file.values;
+                let known = BlobFileMetaData { blob_count, blob_bytes, ..known };
+                writer.add_blob_file(id, number, &FileSource::Copy(path.clone()), Some(known))?;
                 summary.blob_files += 1;
             }
         }
@@ -266,8 +268,10 @@ impl DatabaseSalvage {
             && let Some(order) = recorded_order(&placements, family)?
         {
             let mut rank = vec![0; placements.len()];
-            for (nth, &(_, at)) in order.iter().enumerate() {
-                rank[at] = nth;
+            // Tables of a level below level 0 share keys only where one ends and the next begins.
+            let is_one_run = |a: &(u32, usize), b: &(u32, usize)| a.0 == b.0 && a.0 > 0;
+            for (nth, run) in order.chunk_by(is_one_run).enumerate() {
+                run.iter().for_each(|&(_, at)| rank[at] = nth);
             }
             if family.order.is_none() || !level_order::contradicts(&rank, &candidates, &keys, open)?
             {
