@@ -81,7 +81,9 @@ impl InternalDiff {
             self.keep_going.check()?;
             let order = self.keys.comparator();
             let Some(upper) = &self.upper else {
-                let Some((lower, upper)) = self.ranges.next()? else { return Ok(None) };
+                let Some((lower, upper)) = self.ranges.next(&self.keep_going)? else {
+                    return Ok(None);
+                };
                 self.a.seek(&lower, order)?;
                 self.b.seek(&lower, order)?;
                 self.upper = Some(upper);

@@ -28,6 +28,11 @@ impl KeepGoing {
             return Ok(());
         }
         self.steps = 0;
+        self.ask()
+    }
+
+    /// Fails if the callback says so.
+    pub(super) fn ask(&self) -> Result<()> {
         match &self.callback {
             Some(callback) if !callback() => Err(Error::cancelled()),
             _ => Ok(()),

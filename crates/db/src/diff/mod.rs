@@ -13,15 +13,18 @@
 mod entries;
 mod internal;
 mod keep_going;
+mod parallel_ranges;
 mod tombstones;
 mod visible;
 
 use std::ops::Bound;
+use std::thread;
 
 use sstkit_coding::setters;
 use sstkit_table::{Comparator, KeyBounds, KeyRange, ReadOptions, Table, UnequalRanges};
 
 use self::keep_going::KeepGoing;
+use self::parallel_ranges::{FindUnequal, PART_SIZE, ParallelRanges};
 use crate::column_family::ColumnFamily;
 use crate::error::{Error, Result};
 use crate::key_selection::KeySelection;
@@ -95,6 +98,7 @@ pub enum Difference<T> {
 pub struct DiffOptions {
     keys: KeySelection,
     skip_equal_blocks: bool,
+    threads: usize,
     keep_going: KeepGoing,
 }
 
@@ -103,6 +107,7 @@ impl Default for DiffOptions {
         Self {
             keys: KeySelection::default(),
             skip_equal_blocks: true,
+            threads: thread::available_parallelism().map_or(1, usize::from),
             keep_going: KeepGoing::default(),
         }
     }
@@ -132,6 +137,9 @@ setters! {
     /// The differences are the same. Off decodes every block, and so finds damage under a checksum
     /// that matches.
     pub fn skip_equal_blocks(mut self, on: bool) { self.skip_equal_blocks = on; }
+
+    /// Threads that compare the blocks of two large tables. Default: the number of processors.
+    pub fn threads(mut self, threads: usize) { self.threads = threads; }
 
     /// Asks now and then, also where nothing differs, whether to go on. If not, the comparison is
     /// [cancelled](crate::Error::is_cancelled). Default: it is not.
@@ -165,31 +173,46 @@ enum Ranges {
     /// One range, until it is taken.
     Whole(Option<KeyRange>),
     Unequal(Box<UnequalRanges>),
+    Parallel(ParallelRanges),
 }
 
 impl Ranges {
-    /// Of a scan; `unequal` finds the ranges of two tables.
+    /// Of a scan; `find` finds those of two tables.
     fn new(
         (a, b): (&DiffSide, &DiffSide),
         options: &DiffOptions,
         scan: &ReadOptions,
-        unequal: impl FnOnce(&Table, &Table, KeyRange) -> TableResult<Option<UnequalRanges>>,
+        find: FindUnequal,
     ) -> Result<Self> {
         let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
         let whole = (owned(scan.lower_bound()), owned(scan.upper_bound()));
         if let (DiffSide::Table(a), DiffSide::Table(b)) = (a, b)
             && options.skip_equal_blocks
-            && let Some(unequal) = unequal(a, b, whole.clone())?
+            && let Some(unequal) = find(a, b, whole.clone())?
         {
+            if let Some(parallel) =
+                ParallelRanges::new((a, b), &whole, find, options.threads, PART_SIZE)?
+            {
+                return Ok(Self::Parallel(parallel));
+            }
             return Ok(Self::Unequal(Box::new(unequal)));
         }
         Ok(Self::Whole(Some(whole)))
     }
 
-    fn next(&mut self) -> Result<Option<KeyRange>> {
+    fn next(&mut self, keep_going: &KeepGoing) -> Result<Option<KeyRange>> {
         match self {
             Self::Whole(range) => Ok(range.take()),
             Self::Unequal(ranges) => Ok(ranges.next_range()?),
+            Self::Parallel(ranges) => loop {
+                if let Some(range) = ranges.next_of_part() {
+                    return Ok(Some(range));
+                }
+                keep_going.ask()?;
+                if !ranges.next_part()? {
+                    return Ok(None);
+                }
+            },
         }
     }
 
@@ -197,11 +220,10 @@ impl Ranges {
         match self {
             Self::Whole(_) => 0,
             Self::Unequal(ranges) => ranges.skipped_blocks(),
+            Self::Parallel(ranges) => ranges.skipped_blocks(),
         }
     }
 }
-
-type TableResult<T> = sstkit_table::Result<T>;
 
 /// Whether a key is not behind the end of a range.
 fn is_within(key: &[u8], upper: &Bound<Vec<u8>>, order: &Comparator) -> bool {

@@ -75,7 +75,9 @@ impl Diff {
         loop {
             self.keep_going.check()?;
             let Some(upper) = &self.upper else {
-                let Some((lower, upper)) = self.ranges.next()? else { return Ok(None) };
+                let Some((lower, upper)) = self.ranges.next(&self.keep_going)? else {
+                    return Ok(None);
+                };
                 self.a.seek(&lower, &self.order)?;
                 self.b.seek(&lower, &self.order)?;
                 self.upper = Some(upper);
