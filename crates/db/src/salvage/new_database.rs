@@ -34,6 +34,8 @@ pub struct SalvageSummary {
     pub blob_files: u64,
     /// Tables that had to be merged, since no order of them was right.
     pub merged: u64,
+    /// Column families whose recorded levels contradict the sequence numbers. The larger numbers count.
+    pub reordered: Vec<String>,
 }
 
 /// A table of the result.
@@ -277,6 +279,7 @@ impl DatabaseSalvage {
             {
                 return Ok(pick(placements, order));
             }
+            summary.reordered.push(family.name.clone());
         }
         if family.order.is_none() {
             let mut order: Vec<_> = (0..placements.len()).map(|at| (0, at)).collect();

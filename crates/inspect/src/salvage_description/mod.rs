@@ -101,6 +101,8 @@ pub struct WrittenDescription {
     pub blob_files: u64,
     /// Tables of the source that had to be merged, since no order of them was right.
     pub merged: u64,
+    /// Column families whose recorded levels contradict the sequence numbers. The larger numbers count.
+    pub reordered: Vec<String>,
 }
 
 impl SalvageDescription {
@@ -185,6 +187,7 @@ impl SalvageDescription {
             copied: it.copied,
             blob_files: it.blob_files,
             merged: it.merged,
+            reordered: it.reordered.clone(),
         });
         Self {
             dry_run: false,

@@ -74,6 +74,13 @@ impl fmt::Display for Written<'_> {
             let merged = units::counted(written.merged, "table");
             write!(f, "; {merged} merged, since their order is not known")?;
         }
+        for family in &written.reordered {
+            write!(
+                f,
+                "; recorded levels of column family \"{family}\" contradict the sequence numbers: the \
+                 larger numbers count"
+            )?;
+        }
         Ok(())
     }
 }
