@@ -408,3 +408,49 @@ fn backups_that_ldb_makes() {
     ldb(&path, &["checkpoint", &format!("--checkpoint_dir={}", checkpoint.display())]);
     assert_eq!(json(&["scan"], &checkpoint), json(&["scan"], &path));
 }
+
+/// Databases of newer versions, written for the version of `ldb`: it loads their OPTIONS, and shows what
+/// they showed.
+#[test]
+fn ldb_opens_what_is_written_for_its_version() {
+    if !is_installed() {
+        return;
+    }
+    let version = Command::new("ldb").arg("--version").output().expect("ldb runs").stdout;
+    let version = String::from_utf8_lossy(&version).into_owned();
+    let digits = version.split(|it: char| !it.is_ascii_digit() && it != '.');
+    let version = digits.filter(|it| it.contains('.')).last().expect("a version").to_owned();
+    let (major_minor, _) = version.rsplit_once('.').expect("three numbers");
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in [
+        "rocksdb-blobs",
+        "rocksdb-column-families",
+        "rocksdb-leveled-bloom",
+        "rocksdb-merge-stringappend",
+        "rocksdb-universal-ribbon-partitioned",
+        "rocksdb-wal-plus-tables",
+    ] {
+        let source = format!("databases/{name}");
+        let target = folder.path().join(name);
+        let to = target.display().to_string();
+        let engine = format!("rocksdb-{major_minor}");
+        let ran = run(["compact", &source, "-o", &to, "--as", "database", "--for", &engine]);
+        assert_eq!(ran.status, 0, "{name}: {}", ran.stderr);
+        let shown = ldb(&target, &["scan", "--hex", "--try_load_options"]);
+        let shown: Vec<String> = shown.lines().map(hex_pair).collect();
+        let ran = run(["scan", &source, "--format", "json", "--hex"]);
+        assert_eq!(ran.status, 0, "{name}: {}", ran.stderr);
+        let expected: Vec<String> = ran
+            .json()
+            .iter()
+            .map(|it| format!("{} {}", text(it, "key"), text(it, "value")).to_lowercase())
+            .collect();
+        assert!(!expected.is_empty() && shown == expected, "{name}");
+    }
+}
+
+/// `0xAB ==> 0xCD` as `ab cd`.
+fn hex_pair(line: &str) -> String {
+    let (key, value) = line.split_once(" ==> ").or(line.split_once(" : ")).expect("key and value");
+    format!("{} {}", hex(key), hex(value))
+}

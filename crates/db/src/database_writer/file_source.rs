@@ -45,44 +45,57 @@ impl FileSource {
 
     /// Puts the file at `target`, makes it durable, and returns its size.
     pub(super) fn place(&self, target: &Path) -> Result<u64> {
-        let place = || {
-            match self {
-                Self::Link(path) => link(path, target)?,
-                Self::Copy(path) => copy(path, target)?,
-                Self::Written(path) if path == target => {}
-                Self::Written(_) => {
-                    let what = "this path was not given by new_table_path";
-                    return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-                }
+        match self {
+            Self::Link(path) => link(path, target)?,
+            Self::Copy(path) => copy(path, target)?,
+            Self::Written(path) if path == target => {}
+            Self::Written(path) => {
+                let what = "this path was not given by new_table_path";
+                return Err(Error::invalid_input(what).in_file(path));
             }
+        }
+        let sync = || {
             let file = File::open(target)?;
             file.sync_all()?;
             Ok(file.metadata()?.len())
         };
-        place().map_err(|error| Error::from(error).in_file(self.path()))
+        sync().map_err(failed_at(target))
     }
 }
 
-fn link(source: &Path, target: &Path) -> io::Result<()> {
+fn failed_at(path: &Path) -> impl Fn(io::Error) -> Error {
+    move |error| Error::from(error).in_file(path)
+}
+
+fn link(source: &Path, target: &Path) -> Result<()> {
     // A link to a symbolic link would be relative to another folder.
-    let source = fs::canonicalize(source)?;
-    regular_file::open(&source)?;
+    let source = fs::canonicalize(source).map_err(failed_at(source))?;
+    regular_file::open(&source).map_err(failed_at(&source))?;
     match fs::hard_link(&source, target) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(failed_at(target)(error)),
         Err(_) => copy(&source, target),
         Ok(()) => Ok(()),
     }
 }
 
 /// The new file has the permissions of any new file.
-fn copy(source: &Path, target: &Path) -> io::Result<()> {
-    let mut from = regular_file::open(source)?;
-    let mut to = File::create_new(target)?;
+fn copy(source: &Path, target: &Path) -> Result<()> {
+    let mut from = regular_file::open(source).map_err(failed_at(source))?;
+    let mut to = File::create_new(target).map_err(failed_at(target))?;
     if clone(&from, &to).is_ok() {
         return Ok(());
     }
     // On Linux by copy_file_range.
-    io::copy(&mut from, &mut to).map(drop)
+    io::copy(&mut from, &mut to).map(drop).map_err(|error| {
+        let failed = if is_full(&error) { target } else { source };
+        failed_at(failed)(error)
+    })
+}
+
+/// Whether an error can only be one of writing.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// Shares the blocks on disk.

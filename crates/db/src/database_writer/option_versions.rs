@@ -29,6 +29,15 @@ const STRUCTS: [&str; 5] = [
 /// A line for each version, with the options that it was the first to know.
 const SINCE: &str = include_str!("option_versions.txt");
 
+/// Fields with the name of an option that is older.
+const YOUNGER_FIELDS: [(&str, RocksDbVersion); 1] = [("checksum", RocksDbVersion::new(8, 6))];
+
+/// The first version that knows a field of one of the [`STRUCTS`].
+fn field_since(name: &str) -> Option<RocksDbVersion> {
+    let younger = YOUNGER_FIELDS.into_iter().find(|(field, _)| *field == name);
+    younger.map(|(_, version)| version).or_else(|| since(name))
+}
+
 /// The first version that knows an option; `None` if none does, up to 11.9.
 fn since(name: &str) -> Option<RocksDbVersion> {
     let lines = SINCE.lines().filter(|line| !line.starts_with('#'));
@@ -45,12 +54,15 @@ pub(super) fn restrict(
     written_by: Option<RocksDbVersion>,
 ) {
     let is_newer = written_by.is_some_and(|written_by| version < written_by);
-    let is_known = |name: &str| match since(name) {
+    let is_known = |since: Option<RocksDbVersion>| match since {
         Some(since) => since <= version,
         None => !is_newer,
     };
     section.retain(|parent, name, value| {
-        let is_option = parent.is_none_or(|parent| STRUCTS.contains(&parent));
+        let since = match parent {
+            None => Some(since(name)),
+            Some(parent) => STRUCTS.contains(&parent).then(|| field_since(name)),
+        };
         let is_readable = match name {
             "compression_opts" | "bottommost_compression_opts" => {
                 !value.starts_with('{') || version >= NAMED_COMPRESSION_FIELDS
@@ -58,7 +70,7 @@ pub(super) fn restrict(
             "filter_policy" => !value.contains("ribbonfilter") || version >= RIBBON,
             _ => true,
         };
-        (!is_option || is_known(name)) && is_readable
+        since.is_none_or(is_known) && is_readable
     });
 }
 
@@ -104,6 +116,12 @@ mod tests {
         assert!(old.contains("compaction_options_fifo={ttl=0;}"), "{old}");
         assert!(old.contains("max_data_files_size=1"), "{old}");
         assert!(old.contains("compression_opts={level=3;}"), "{old}");
+        let zstd = "compression_opts={level=3;checksum=false;}\nchecksum=kXXH3";
+        assert_eq!(
+            restricted(zstd, "8.6"),
+            "compression_opts={level=3;checksum=false;} checksum=kXXH3"
+        );
+        assert_eq!(restricted(zstd, "8.5"), "compression_opts={level=3;} checksum=kXXH3");
         let older = restricted(text, "6.11");
         assert!(!older.contains("compression_opts") && !older.contains("ribbon"), "{older}");
     }

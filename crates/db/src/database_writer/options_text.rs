@@ -42,11 +42,9 @@ pub(super) fn options_file(
             source.section(kind, name).cloned().unwrap_or_else(|| OptionsSection::new(kind, name));
         PATHS.iter().for_each(|path| section.remove(path));
         options.iter().for_each(|(name, value)| section.set(name, value));
-        option_versions::restrict(&mut section, version, written_by);
         section
     };
-    let mut sections =
-        vec![version_section(version, source), section(DATABASE, None, &options.database_options)];
+    let mut sections = vec![section(DATABASE, None, &options.database_options)];
     for family in families.values() {
         let descriptor = &family.descriptor;
         let ColumnFamilyDescriptor { name, options, table_options, .. } = descriptor;
@@ -64,6 +62,10 @@ pub(super) fn options_file(
         limit_format_version(&mut tables, version);
         sections.push(tables);
     }
+    for section in &mut sections {
+        option_versions::restrict(section, version, written_by);
+    }
+    sections.insert(0, version_section(version, source));
     OptionsFile::from_sections(sections)
 }
 

@@ -26,7 +26,7 @@ use sstkit_table::output::{self, FinishedFile, OutputFile, OutputPath};
 use tempfile::TempDir;
 
 use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Where tables go.
 #[derive(Debug)]
@@ -271,7 +271,16 @@ pub(crate) struct TempFiles {
 impl TempFiles {
     pub(super) fn create(&self) -> Result<OutputFile> {
         OutputFile::create_checksummed_in(&self.folder, &self.prefix)
-            .map_err(|error| Error::from(error).in_file(&self.folder))
+            .map_err(|error| self.failed(error.into()))
+    }
+
+    /// Adds the folder to an error of writing.
+    #[cold]
+    pub(super) fn failed(&self, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::Io => error.in_file(&self.folder),
+            _ => error,
+        }
     }
 }
 

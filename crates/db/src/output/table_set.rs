@@ -137,7 +137,7 @@ impl TableSet {
         if let Some(table) = self.current.as_mut().filter(|_| self.splits.is_empty())
             && !table.is_full(limit)
         {
-            return table.put(user_key, value);
+            return table.put(user_key, value).map_err(|error| self.temp_files.failed(error));
         }
         self.add(&InternalKey { user_key, sequence: 0, kind: EntryKind::Value }, value)
     }
@@ -161,7 +161,7 @@ impl TableSet {
             Some(table) => table,
             none => none.insert(OpenTable::create(&self.temp_files, &self.options, number)?),
         };
-        table.writer.add(key, value)?;
+        table.writer.add(key, value).map_err(|error| self.temp_files.failed(error))?;
         table.since += (key.user_key.len() + InternalKey::TAIL_LENGTH + value.len()) as u64;
         table.bounds.point(key, bare);
         table.bounds.internal.blobs(key, value)
@@ -198,7 +198,8 @@ impl TableSet {
             for range in &ranges {
                 table.add_range(range, comparator)?;
             }
-            self.finished.push(table.finish()?);
+            let finished = table.finish().map_err(|error| self.temp_files.failed(error))?;
+            self.finished.push(finished);
         }
         Ok(())
     }

@@ -21,7 +21,21 @@ impl Refilter {
             let size: u64 = level.files.iter().map(|file| file.metadata().size).sum();
             *bytes.entry(level.number).or_default() += size;
         }
-        let policy = |level: u32| self.policy(family.name(), level);
+        let has_new = bytes.keys().any(|&level| self.policy(family.name(), level).is_some());
+        if !has_new && self.filter.is_none() {
+            return descriptor;
+        }
+        // Levels that stay as they are have the filters that OPTIONS say.
+        let last_level = bytes.keys().next_back().copied();
+        let configured = family.filter_policy().and_then(|text| text.parse().ok());
+        let has_none = |level: u32| {
+            family.family().settings.optimize_filters_for_hits && Some(level) == last_level
+        };
+        let unchanged = |level: u32| match has_none(level) {
+            true => Some(&FilterPolicy::None),
+            false => configured.as_ref(),
+        };
+        let policy = |level: u32| self.policy(family.name(), level).or_else(|| unchanged(level));
         let named = named_policy(&bytes, policy).or(self.filter.as_ref());
         let Some(named) = named else { return descriptor };
         let options = TableOptions::rocksdb().filter(named.clone());
@@ -30,8 +44,7 @@ impl Refilter {
             descriptor = descriptor.table_option(name, value);
         }
         // RocksDB neither writes filters in the last level with this option nor reads them.
-        let last = bytes.keys().next_back().and_then(|&level| policy(level));
-        if let Some(last) = last {
+        if let Some(last) = last_level.and_then(policy) {
             let is_on = is_none(last) && !is_none(named);
             descriptor = descriptor.option("optimize_filters_for_hits", &is_on.to_string());
         }

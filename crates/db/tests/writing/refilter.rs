@@ -184,10 +184,29 @@ fn levels_have_policies_of_their_own() {
         assert_eq!(has_filter, file.level != Some(last), "{}", file.name);
     }
 
+    // Other levels keep their policy.
+    let target = folder.path().join("for-hits");
+    let refilter = Refilter::new().level_filter(last, FilterPolicy::None);
+    refilter.database(&source, &target).unwrap();
+    let after = Database::open(&target).unwrap();
+    assert_eq!(option(&after, "filter_policy").unwrap(), "bloomfilter:10:false");
+    assert_eq!(option(&after, "optimize_filters_for_hits").unwrap(), "true");
+    let again = folder.path().join("first");
+    let refilter = Refilter::new().level_filter(first, policy("ribbonfilter:12"));
+    refilter.database(&after, &again).unwrap();
+    let after = Database::open(&again).unwrap();
+    assert_eq!(option(&after, "filter_policy").unwrap(), "ribbonfilter:12");
+    assert_eq!(option(&after, "optimize_filters_for_hits").unwrap(), "true");
+    let again = folder.path().join("only-first");
+    refilter.database(&source, &again).unwrap();
+    let after = Database::open(&again).unwrap();
+    assert_eq!(option(&after, "filter_policy").unwrap(), "bloomfilter:10:false");
+    assert_eq!(option(&after, "optimize_filters_for_hits").unwrap(), "false");
+
     // A new filter in the last level is in use again.
     let again = folder.path().join("again");
     let refilter = Refilter::new().filter(policy("bloomfilter:7.5"));
-    refilter.database(&open(&target), &again).unwrap();
+    refilter.database(&open(&folder.path().join("none")), &again).unwrap();
     let after = Database::open(&again).unwrap();
     assert_eq!(option(&after, "optimize_filters_for_hits").unwrap(), "false");
     assert_eq!(option(&after, "filter_policy").unwrap(), "bloomfilter:7.5:false");

@@ -159,7 +159,8 @@ impl EntryCheck {
             (Engine::LevelDb, EntryKind::Value) => {}
             (Engine::LevelDb, EntryKind::Deletion) if !self.bare_keys => {}
             (Engine::LevelDb, _) => {
-                return refused(format!("LevelDB tables cannot contain {kind:?}"));
+                let key = shown(user_key);
+                return refused(format!("LevelDB tables cannot contain {feature} (key {key})"));
             }
             (Engine::RocksDb, EntryKind::RangeDeletion) => return self.range(user_key, value),
             (Engine::RocksDb, _) => return self.value(key, value),
