@@ -49,6 +49,10 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) cpu_time: bool,
 
+    /// Measures even if the machine is busy with something else
+    #[arg(long)]
+    pub(crate) noisy: bool,
+
     /// Where the folder for tables is made, and removed at the end; a folder in memory leaves the
     /// disk out of it [default: the system's]
     #[arg(long, value_name = "FOLDER")]

@@ -146,6 +146,21 @@ impl Queries {
         answer
     }
 
+    /// What scans of all entries with the prefix of each key must find.
+    pub(crate) fn with_prefix(&self, table: &Entries, length: usize) -> Answer {
+        let mut answer = Answer::default();
+        for key in &self.keys {
+            let first = table.keys.partition_point(|it| it[..length] < key[..length]);
+            for entry in first..table.keys.len() {
+                if table.keys[entry][..length] != key[..length] {
+                    break;
+                }
+                answer.entry(&table.keys[entry], table.value(entry));
+            }
+        }
+        answer
+    }
+
     /// In parts, one for each thread.
     pub(crate) fn split(&self, threads: usize) -> Vec<Self> {
         let length = self.keys.len().div_ceil(threads);

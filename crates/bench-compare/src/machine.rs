@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::args::Args;
+use crate::noise::Noise;
 use crate::rocks;
 
 /// What a reader has to know to believe the numbers, or to repeat them.
@@ -19,6 +20,7 @@ pub(crate) struct Machine {
     pub(crate) system: String,
     /// Of the minutes before the start: an idle machine has about 0.
     pub(crate) load: String,
+    pub(crate) noise: Noise,
     pub(crate) file_system: String,
     pub(crate) rustc: String,
     pub(crate) cxx: String,
@@ -58,6 +60,7 @@ impl Machine {
             memory: memory(&read("/proc/meminfo")),
             system: said(&["uname", "-srm"]),
             load: read("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" "),
+            noise: Noise::measure(),
             file_system: last_line(&said(&["stat", "--file-system", "--format=%T", &folder])),
             rustc: env!("RUSTC_VERSION").into(),
             cxx: env!("CXX_VERSION").into(),
@@ -75,6 +78,7 @@ impl Machine {
             ("memory", self.memory.clone()),
             ("system", format!("{}, tables on {}", self.system, self.file_system)),
             ("load before the start", self.load.clone()),
+            ("noise", self.noise.to_string()),
             (
                 "compilers",
                 format!("{}; {}; both for x86-64-v3 with pclmulqdq", self.rustc, self.cxx),

@@ -8,7 +8,7 @@
 //! | `reader.rs`, `ours.rs`, `rocks/`, `leveldb.rs`, `fileformat.rs` | readers and writers of tables |
 //! | `filters/` | filters |
 //! | `workload/` | the work |
-//! | `machine.rs`, `report/` | what came out, and where it was measured |
+//! | `machine.rs`, `noise.rs`, `report/` | what came out, and where it was measured |
 //! | `shim/` | the C++ that calls RocksDB |
 
 mod args;
@@ -19,6 +19,7 @@ mod fileformat;
 mod filters;
 mod leveldb;
 mod machine;
+mod noise;
 mod ours;
 mod reader;
 mod report;
@@ -27,7 +28,7 @@ mod session;
 mod settings;
 mod workload;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Parser as _;
 
 use crate::args::Args;
@@ -44,6 +45,11 @@ fn main() -> Result<()> {
     for (name, value) in machine.lines() {
         println!("{name}: {value}");
     }
+    ensure!(
+        args.quick || args.noisy || !machine.noise.is_too_much(),
+        "the machine is busy with something else: {}; --noisy measures all the same",
+        machine.noise
+    );
     workload::run(&mut session, &args)?;
     report::write(&session, &machine, &args)
 }

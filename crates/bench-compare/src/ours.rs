@@ -4,13 +4,14 @@ use std::path::Path;
 
 use anyhow::Result;
 use sstkit::db::DatabaseOptions;
-use sstkit::table::ReadOptions;
-use sstkit::{BlockCache, Table, TableReadOptions, TableWriter};
+use sstkit::table::visibility::{VisibleIterator, VisibleSource};
+use sstkit::table::{PrefixMode, ReadOptions};
+use sstkit::{BlockCache, Table, TableReadOptions, TableWriter, Value};
 
 use crate::comparison::Family;
 use crate::data::{Answer, Entries, Key};
 use crate::reader::{Scan, TableReader};
-use crate::settings::Settings;
+use crate::settings::{PREFIX, Settings};
 
 /// Writes a table. Returns its size.
 pub(crate) fn write(path: &Path, settings: Settings, entries: &Entries) -> Result<u64> {
@@ -41,48 +42,18 @@ impl TableReader for Reader {
     }
 
     fn scan(&self, scan: Scan) -> Result<Answer> {
-        let mut answer = Answer::default();
         let options = ReadOptions::default().fill_cache(scan.fill_cache);
-        let mut cursor = self.0.cursor_with(&options);
-        let mut more = match scan.backward {
-            true => cursor.seek_to_last()?,
-            false => cursor.seek_to_first()?,
-        };
-        while more {
-            answer.entry(cursor.key(), &cursor.value_bytes()?);
-            more = match scan.backward {
-                true => cursor.prev()?,
-                false => cursor.next()?,
-            };
-        }
-        Ok(answer)
+        scanned(self.0.cursor_with(&options), scan.backward)
     }
 
     fn seek(&self, keys: &[Key], next: usize) -> Result<Answer> {
-        let mut answer = Answer::default();
-        let mut cursor = self.0.cursor();
-        for key in keys {
-            let mut more = cursor.seek(key)?;
-            for left in (0..=next).rev() {
-                if !more {
-                    break;
-                }
-                answer.entry(cursor.key(), &cursor.value_bytes()?);
-                if left > 0 {
-                    more = cursor.next()?;
-                }
-            }
-        }
-        Ok(answer)
+        sought(self.0.cursor(), keys, next)
     }
 
     fn get(&self, keys: &[Key]) -> Result<Answer> {
         let mut answer = Answer::default();
         for key in keys {
-            match self.0.get(key)? {
-                Some(value) => answer.got(&value),
-                None => answer.missed(),
-            }
+            add(&mut answer, self.0.get(key)?);
         }
         Ok(answer)
     }
@@ -90,12 +61,7 @@ impl TableReader for Reader {
     fn get_many(&self, keys: &[Key], batch: usize) -> Result<Answer> {
         let mut answer = Answer::default();
         for keys in keys.chunks(batch) {
-            for value in self.0.get_many(keys)? {
-                match value {
-                    Some(value) => answer.got(&value),
-                    None => answer.missed(),
-                }
-            }
+            self.0.get_many(keys)?.into_iter().for_each(|value| add(&mut answer, value));
         }
         Ok(answer)
     }
@@ -108,6 +74,21 @@ impl Database {
     pub(crate) fn open(folder: &Path, cache_bytes: u64) -> Result<Self> {
         let options = DatabaseOptions::default().block_cache_size(cache_bytes);
         Ok(Self(sstkit::Database::open_with(folder, &options)?))
+    }
+
+    /// All entries with the prefix of each key.
+    pub(crate) fn scan_prefixes(&self, keys: &[Key]) -> Result<Answer> {
+        let mut answer = Answer::default();
+        let options = ReadOptions::default().prefix_mode(PrefixMode::SamePrefix);
+        let mut cursor = self.0.cursor_with(&options)?;
+        for key in keys {
+            let mut more = cursor.seek(&key[..PREFIX])?;
+            while more {
+                answer.entry(cursor.key(), &cursor.value_bytes()?);
+                more = cursor.next()?;
+            }
+        }
+        Ok(answer)
     }
 }
 
@@ -125,47 +106,17 @@ impl TableReader for Database {
     }
 
     fn scan(&self, scan: Scan) -> Result<Answer> {
-        let mut answer = Answer::default();
-        let mut cursor = self.0.cursor()?;
-        let mut more = match scan.backward {
-            true => cursor.seek_to_last()?,
-            false => cursor.seek_to_first()?,
-        };
-        while more {
-            answer.entry(cursor.key(), &cursor.value()?);
-            more = match scan.backward {
-                true => cursor.prev()?,
-                false => cursor.next()?,
-            };
-        }
-        Ok(answer)
+        scanned(self.0.cursor()?, scan.backward)
     }
 
     fn seek(&self, keys: &[Key], next: usize) -> Result<Answer> {
-        let mut answer = Answer::default();
-        let mut cursor = self.0.cursor()?;
-        for key in keys {
-            let mut more = cursor.seek(key)?;
-            for left in (0..=next).rev() {
-                if !more {
-                    break;
-                }
-                answer.entry(cursor.key(), &cursor.value()?);
-                if left > 0 {
-                    more = cursor.next()?;
-                }
-            }
-        }
-        Ok(answer)
+        sought(self.0.cursor()?, keys, next)
     }
 
     fn get(&self, keys: &[Key]) -> Result<Answer> {
         let mut answer = Answer::default();
         for key in keys {
-            match self.0.get(key)? {
-                Some(value) => answer.got(&value),
-                None => answer.missed(),
-            }
+            add(&mut answer, self.0.get(key)?);
         }
         Ok(answer)
     }
@@ -173,13 +124,55 @@ impl TableReader for Database {
     fn get_many(&self, keys: &[Key], batch: usize) -> Result<Answer> {
         let mut answer = Answer::default();
         for keys in keys.chunks(batch) {
-            for value in self.0.get_many(keys)? {
-                match value {
-                    Some(value) => answer.got(&value),
-                    None => answer.missed(),
-                }
-            }
+            self.0.get_many(keys)?.into_iter().for_each(|value| add(&mut answer, value));
         }
         Ok(answer)
     }
+}
+
+#[inline]
+fn add(answer: &mut Answer, value: Option<Value>) {
+    match value {
+        Some(value) => answer.got(&value),
+        None => answer.missed(),
+    }
+}
+
+/// All entries.
+fn scanned<S: VisibleSource>(mut cursor: VisibleIterator<S>, backward: bool) -> Result<Answer> {
+    let mut answer = Answer::default();
+    let mut more = match backward {
+        true => cursor.seek_to_last()?,
+        false => cursor.seek_to_first()?,
+    };
+    while more {
+        answer.entry(cursor.key(), &cursor.value_bytes()?);
+        more = match backward {
+            true => cursor.prev()?,
+            false => cursor.next()?,
+        };
+    }
+    Ok(answer)
+}
+
+/// Each key and the `next` entries after it.
+fn sought<S: VisibleSource>(
+    mut cursor: VisibleIterator<S>,
+    keys: &[Key],
+    next: usize,
+) -> Result<Answer> {
+    let mut answer = Answer::default();
+    for key in keys {
+        let mut more = cursor.seek(key)?;
+        for left in (0..=next).rev() {
+            if !more {
+                break;
+            }
+            answer.entry(cursor.key(), &cursor.value_bytes()?);
+            if left > 0 {
+                more = cursor.next()?;
+            }
+        }
+    }
+    Ok(answer)
 }

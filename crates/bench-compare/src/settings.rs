@@ -10,6 +10,8 @@ use sstkit::table::raw::{Codec as TableCodec, FormatVersion};
 pub(crate) const BLOCK_SIZE: usize = 4096;
 /// The default of both.
 pub(crate) const FORMAT_VERSION: u32 = 7;
+/// Bytes of the prefixes in the filters of a database of several files.
+pub(crate) const PREFIX: usize = 14;
 /// The filter of all tables.
 pub(crate) const FILTER: &str = "bloomfilter:10";
 

@@ -21,8 +21,6 @@ pub(super) fn page(report: &Report<'_>) -> String {
                 },
                 "measured": goal.measured,
                 "reached": goal.reached,
-                "measured_as_database": goal.database.as_ref().map(|it| &it.0),
-                "reached_as_database": goal.database.as_ref().map(|it| it.1),
             })
         })
         .collect();
@@ -36,6 +34,7 @@ pub(super) fn page(report: &Report<'_>) -> String {
             "memory": machine.memory,
             "system": machine.system,
             "load": machine.load,
+            "noise": machine.noise.share(),
             "file_system": machine.file_system,
         },
         "compilers": { "rustc": machine.rustc, "c++": machine.cxx },

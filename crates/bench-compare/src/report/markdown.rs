@@ -40,17 +40,12 @@ pub(super) fn page(report: &Report<'_>) -> String {
 
 fn goals_table(outcomes: &[Outcome]) -> String {
     let judged = goals::judge(outcomes);
-    let mut text = String::from(
-        "\n## Goals\n\n| work | goal | measured | | as a database | |\n|---|--:|--:|---|--:|---|\n",
-    );
+    let mut text =
+        String::from("\n## Goals\n\n| work | goal | measured | |\n|---|--:|--:|---|\n");
     for goal in &judged {
         let verdict = |reached| if reached { "reached" } else { "**not reached**" };
         let (work, wanted, measured) = (&goal.work, &goal.wanted, &goal.measured);
-        let _ = write!(text, "| {work} | {wanted} | {measured} | {} |", verdict(goal.reached));
-        let _ = match &goal.database {
-            Some((measured, reached)) => writeln!(text, " {measured} | {} |", verdict(*reached)),
-            None => writeln!(text, " | |"),
-        };
+        let _ = writeln!(text, "| {work} | {wanted} | {measured} | {} |", verdict(goal.reached));
     }
     let reached = judged.iter().filter(|goal| goal.reached).count();
     let _ = write!(text, "\n{reached} of {} reached.\n", judged.len());

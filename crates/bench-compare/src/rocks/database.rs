@@ -1,33 +1,32 @@
-//! RocksDB as Rust programs use it: a database of one ingested file, read with the `rocksdb` crate.
+//! RocksDB as Rust programs use it: a database of ingested files, read with the `rocksdb` crate.
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
-use rocksdb::{BlockBasedOptions, Cache, DB, IngestExternalFileOptions, Options, ReadOptions};
+use anyhow::{Context as _, Result, ensure};
+use rocksdb::{
+    BlockBasedOptions, Cache, DB, IngestExternalFileOptions, Options, ReadOptions, SliceTransform,
+    SstFileWriter,
+};
 
 use super::table::READ_AHEAD;
 use crate::comparison::Family;
 use crate::data::{Answer, Key};
 use crate::reader::{Scan, TableReader};
-use crate::settings::{BLOCK_SIZE, FORMAT_VERSION};
+use crate::settings::{BLOCK_SIZE, FORMAT_VERSION, PREFIX};
 
-/// A database of one table.
+/// A database.
 pub(crate) struct Database {
     db: DB,
     read: ReadOptions,
 }
 
+/// An entry of a file to ingest.
+pub(crate) type Entry<'a> = (&'a Key, &'a [u8]);
+
 impl Database {
     /// Creates one at `folder` and ingests a hard link to the table.
     pub(crate) fn around(table: &Path, folder: &Path, cache_bytes: u64) -> Result<Self> {
-        let mut blocks = BlockBasedOptions::default();
-        blocks.set_block_size(BLOCK_SIZE);
-        blocks.set_format_version(FORMAT_VERSION as i32);
-        blocks.set_bloom_filter(10.0, false);
-        blocks.set_block_cache(&Cache::new_hyper_clock_cache(cache_bytes as usize, 0));
-        let mut options = Options::default();
-        options.create_if_missing(true);
-        options.set_block_based_table_factory(&blocks);
+        let options = options(cache_bytes);
         let db = DB::open_cf_with_opts(&options, folder, [("default", options.clone())])?;
         let link = folder.with_extension("link.sst");
         std::fs::hard_link(table, &link).context("linking the table")?;
@@ -36,6 +35,86 @@ impl Database {
         db.ingest_external_file_opts(&ingest, vec![link])?;
         Ok(Self { db, read: ReadOptions::default() })
     }
+
+    /// Creates one at `folder` of several levels, the last one first. Files of a level have separate
+    /// key ranges, and overlap those of the level below.
+    pub(crate) fn create(folder: &Path, levels: &[Vec<Vec<Entry<'_>>>]) -> Result<()> {
+        let mut options = several_files(0);
+        options.set_disable_auto_compactions(true);
+        // Otherwise there would be no level between the first and the last.
+        options.set_level_compaction_dynamic_level_bytes(false);
+        let db = DB::open_cf_with_opts(&options, folder, [("default", options.clone())])?;
+        for files in levels {
+            let mut paths = Vec::new();
+            for (number, entries) in files.iter().enumerate() {
+                let path = folder.join(format!("ingested-{number}"));
+                let mut writer = SstFileWriter::create(&options);
+                writer.open(&path)?;
+                entries.iter().try_for_each(|(key, value)| writer.put(key, value))?;
+                writer.finish()?;
+                paths.push(path);
+            }
+            let mut ingest = IngestExternalFileOptions::default();
+            ingest.set_move_files(true);
+            db.ingest_external_file_opts(&ingest, paths)?;
+        }
+        let mut found: Vec<usize> = Vec::new();
+        for file in db.live_files()? {
+            let level = file.level as usize;
+            found.resize(found.len().max(level + 1), 0);
+            found[level] += 1;
+        }
+        found.retain(|&files| files > 0);
+        let expected: Vec<usize> = levels.iter().rev().map(Vec::len).collect();
+        ensure!(found == expected, "levels of {found:?} files instead of {expected:?}");
+        Ok(())
+    }
+
+    /// Opens what [`create`](Self::create) has made.
+    pub(crate) fn open(folder: &Path, cache_bytes: u64) -> Result<Self> {
+        let options = several_files(cache_bytes);
+        let families = [("default", options.clone())];
+        let db = DB::open_cf_with_opts_for_read_only(&options, folder, families, false)?;
+        Ok(Self { db, read: ReadOptions::default() })
+    }
+
+    /// All entries with the prefix of each key.
+    pub(crate) fn scan_prefixes(&self, keys: &[Key]) -> Result<Answer> {
+        let mut options = ReadOptions::default();
+        options.set_prefix_same_as_start(true);
+        let mut it = self.db.raw_iterator_opt(options);
+        let mut answer = Answer::default();
+        for key in keys {
+            it.seek(&key[..PREFIX]);
+            while let Some((key, value)) = it.item() {
+                answer.entry(key, value);
+                it.next();
+            }
+        }
+        it.status()?;
+        Ok(answer)
+    }
+}
+
+/// The settings that are measured.
+fn options(cache_bytes: u64) -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_size(BLOCK_SIZE);
+    blocks.set_format_version(FORMAT_VERSION as i32);
+    blocks.set_bloom_filter(10.0, false);
+    blocks.set_block_cache(&Cache::new_hyper_clock_cache(cache_bytes as usize, 0));
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_block_based_table_factory(&blocks);
+    options
+}
+
+/// The same without compression and with prefixes in the filters.
+fn several_files(cache_bytes: u64) -> Options {
+    let mut options = options(cache_bytes);
+    options.set_compression_type(rocksdb::DBCompressionType::None);
+    options.set_prefix_extractor(SliceTransform::create_fixed_prefix(PREFIX));
+    options
 }
 
 impl TableReader for Database {

@@ -6,7 +6,7 @@ mod ffi;
 mod filter;
 mod table;
 
-pub(crate) use self::database::Database;
+pub(crate) use self::database::{Database, Entry};
 pub(crate) use self::filter::{Builder as FilterBuilder, Filter};
 pub(crate) use self::table::{Reader, sort_and_write, write};
 

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod command;
+mod database;
 mod filter;
 mod filter_bench;
 mod growth;
@@ -23,6 +24,7 @@ pub(crate) fn run(session: &mut Session, args: &Args) -> Result<()> {
         let entries = Entries::new(session.plan.entries);
         write::run(session, &entries)?;
         read::run(session, &entries)?;
+        database::run(session, &entries)?;
         open::run(session, &entries)?;
         bulk::run(session, &entries)?;
         command::run(session, &entries, args)?;

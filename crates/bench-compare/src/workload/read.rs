@@ -21,9 +21,9 @@ const BATCHES: [usize; 2] = [32, 100];
 /// Of scans whose blocks do not go into the cache.
 const NOT_FILLED: &str = ", cache not filled";
 
-type Readers = Vec<Box<dyn TableReader + Sync>>;
+pub(super) type Readers = Vec<Box<dyn TableReader + Sync>>;
 /// Those that stay in the thread they were made in.
-type LocalReaders = Vec<Box<dyn TableReader>>;
+pub(super) type LocalReaders = Vec<Box<dyn TableReader>>;
 
 pub(crate) fn run(session: &mut Session, entries: &Entries) -> Result<()> {
     for codec in Codec::ALL {
@@ -64,10 +64,9 @@ fn run_file(
         }
         for threads in [1, 2] {
             let locals: &LocalReaders = if threads == 1 { &locals } else { &Vec::new() };
-            let work = Work { codec, cache, threads, entries, readers: &readers, locals };
-            work.scans(session)?;
-            work.seeks(session)?;
-            work.gets(session)?;
+            let of = "";
+            let work = Work { of, codec, cache, threads, entries, readers: &readers, locals };
+            work.run(session)?;
         }
     }
     std::fs::remove_file(&path)?;
@@ -81,7 +80,7 @@ fn run_crc32c(session: &mut Session, entries: &Entries, settings: Settings) -> R
     let folder = session.subfolder()?;
     let readers = open(&path, settings, cache.bytes(entries.raw_bytes()), folder.path())?;
     let (codec, locals) = ("none with crc32c", &Vec::new());
-    let work = Work { codec, cache, threads: 1, entries, readers: &readers, locals };
+    let work = Work { of: "", codec, cache, threads: 1, entries, readers: &readers, locals };
     work.scans(session)?;
     std::fs::remove_file(&path)?;
     Ok(())
@@ -122,7 +121,7 @@ fn open_locals(
 }
 
 /// One scan each, so that everything is in the caches.
-fn warm_up(readers: &Readers, locals: &LocalReaders, entries: &Entries) -> Result<()> {
+pub(super) fn warm_up(readers: &Readers, locals: &LocalReaders, entries: &Entries) -> Result<()> {
     let expected = entries.scanned(false);
     let locals = locals.iter().map(|reader| &**reader);
     for reader in readers.iter().map(|reader| &**reader as &dyn TableReader).chain(locals) {
@@ -133,7 +132,7 @@ fn warm_up(readers: &Readers, locals: &LocalReaders, entries: &Entries) -> Resul
 }
 
 /// All names of the work with one file and cache.
-fn names(codec: &str, cache: CacheSize) -> Vec<String> {
+pub(super) fn names(codec: &str, cache: CacheSize) -> Vec<String> {
     let kinds = ["scan", "reverse scan", "seek and next 50", "get present", "get absent"];
     let kinds = kinds.map(String::from).into_iter();
     let kinds = kinds.chain(BATCHES.map(|batch| format!("get batch of {batch}")));
@@ -144,23 +143,32 @@ fn names(codec: &str, cache: CacheSize) -> Vec<String> {
     names.flatten().collect()
 }
 
-fn name(kind: &str, codec: &str, cache: CacheSize, threads: usize) -> String {
+pub(super) fn name(kind: &str, codec: &str, cache: CacheSize, threads: usize) -> String {
     format!("{kind}/{codec}/{cache}/{}", threads_name(threads))
 }
 
-/// Work on one file that is open in all readers.
-struct Work<'a> {
-    codec: &'a str,
-    cache: CacheSize,
-    threads: usize,
-    entries: &'a Entries,
-    readers: &'a Readers,
-    locals: &'a LocalReaders,
+/// Work on a file or a directory that is open in all readers.
+pub(super) struct Work<'a> {
+    /// What names begin with.
+    pub(super) of: &'a str,
+    pub(super) codec: &'a str,
+    pub(super) cache: CacheSize,
+    pub(super) threads: usize,
+    pub(super) entries: &'a Entries,
+    pub(super) readers: &'a Readers,
+    pub(super) locals: &'a LocalReaders,
 }
 
 impl Work<'_> {
+    /// Scans, seeks and lookups.
+    pub(super) fn run(&self, session: &mut Session) -> Result<()> {
+        self.scans(session)?;
+        self.seeks(session)?;
+        self.gets(session)
+    }
+
     fn name(&self, kind: &str) -> String {
-        name(kind, self.codec, self.cache, self.threads)
+        name(&format!("{}{kind}", self.of), self.codec, self.cache, self.threads)
     }
 
     fn scans(&self, session: &mut Session) -> Result<()> {
@@ -169,7 +177,7 @@ impl Work<'_> {
             self.scan(session, self.name(kind), backward, true)?;
             if self.cache == CacheSize::Tenth {
                 let codec = format!("{}{NOT_FILLED}", self.codec);
-                let name = name(kind, &codec, self.cache, self.threads);
+                let name = name(&format!("{}{kind}", self.of), &codec, self.cache, self.threads);
                 self.scan(session, name, backward, false)?;
             }
         }

@@ -77,10 +77,11 @@ impl fmt::Display for Ratio {
 }
 
 impl Goal {
-    pub(super) fn is_reached(self, ratio: Ratio) -> bool {
+    /// Whether a ratio [in the unit of the goal](Self::shown) is enough.
+    pub(super) fn is_reached_by(self, shown: Ratio) -> bool {
         match self {
-            Self::AtMost(most) => ratio.median <= most,
-            Self::AtLeastTimes(least) => ratio.speedup().median >= least,
+            Self::AtMost(most) => shown.median <= most,
+            Self::AtLeastTimes(least) => shown.median >= least,
         }
     }
 
@@ -129,11 +130,13 @@ impl Comparisons {
         }
         let machine = &run["machine"];
         self.runs.push(format!(
-            "* {}: {}, {} cores, load {}; RocksDB {}; {} rounds; `{}`\n",
+            "* {}: {}, {} cores, {}, load {}{}; RocksDB {}; {} rounds; `{}`\n",
             text(&run["date"]),
             text(&machine["processor"]),
             machine["cores"],
+            text(&machine["caches"]),
             text(&machine["load"]),
+            noise(&machine["noise"]),
             text(&run["versions"]["RocksDB"]),
             run["runs"],
             text(&run["command"]),
@@ -164,6 +167,11 @@ impl Comparisons {
     pub(super) fn runs(&self) -> String {
         self.runs.concat()
     }
+}
+
+/// What is known about the noise of a machine, for the line of a run.
+fn noise(share: &Value) -> String {
+    share.as_f64().map_or_else(String::new, |share| format!(", noise {:.1}%", share * 100.0))
 }
 
 /// The ratio of each round. The turns of a round follow each other. Of several subjects of one family
@@ -215,6 +223,7 @@ mod tests {
 
         let (work, goal) = comparisons.goals().next().unwrap();
         assert_eq!((work, goal), ("scan", Goal::AtLeastTimes(3.0)));
-        assert!(goal.is_reached(ratio) && !goal.is_reached(database));
+        let is_reached = |ratio| goal.is_reached_by(goal.shown(ratio));
+        assert!(is_reached(ratio) && !is_reached(database));
     }
 }

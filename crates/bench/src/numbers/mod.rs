@@ -25,6 +25,8 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use self::comparisons::Comparisons;
 
 const START: &str = "<!-- numbers: ";
@@ -47,21 +49,22 @@ pub const DOCUMENTS: [&str; 9] = [
 /// The records of a project.
 #[derive(Debug)]
 pub struct Records {
+    /// Those of the last day with any.
     comparisons: Comparisons,
-    /// Of the commit before the redesign of the read path.
-    before: Comparisons,
-    fuzzing: serde_json::Value,
+    /// Of the commit before the redesign of the read path, and of the first one after it.
+    redesign: [Comparisons; 2],
+    fuzzing: Value,
     /// `sst diff` beside `cat`.
-    diffs: Vec<serde_json::Value>,
+    diffs: Vec<Value>,
     /// `sst refilter` beside `cp`.
-    refilters: Vec<serde_json::Value>,
+    refilters: Vec<Value>,
     /// Scans of remote tables beside downloads.
-    remotes: Vec<serde_json::Value>,
+    remotes: Vec<Value>,
     /// `sst serve` under load.
-    serves: Vec<serde_json::Value>,
+    serves: Vec<Value>,
     /// The inspector in a browser.
-    inspectors: Vec<serde_json::Value>,
-    salvage: serde_json::Value,
+    inspectors: Vec<Value>,
+    salvage: Value,
 }
 
 impl Records {
@@ -78,9 +81,15 @@ impl Records {
             let runs = paths.iter().filter(|path| name(path).is_some_and(is_run));
             runs.map(|path| json(path)).collect::<Result<Vec<_>, _>>()
         };
+        let (compared, before) = (runs("compare-")?, runs("before-")?);
+        let of_day = |day: Option<&Value>| {
+            let of_day = compared.iter().filter(|run| Some(&run["date"]) == day);
+            Comparisons::new(&of_day.cloned().collect::<Vec<_>>())
+        };
+        let day = |runs: &[Value]| runs.last().map(|run| run["date"].clone());
         Ok(Self {
-            comparisons: Comparisons::new(&runs("compare-")?)?,
-            before: Comparisons::new(&runs("before-")?)?,
+            comparisons: of_day(day(&compared).as_ref())?,
+            redesign: [Comparisons::new(&before)?, of_day(day(&before).as_ref())?],
             fuzzing: json(&folder.join("fuzz.json"))?,
             diffs: runs("diff-")?,
             refilters: runs("refilter-")?,
@@ -96,7 +105,7 @@ impl Records {
         match name {
             "speed" => Ok(speed::table(&self.comparisons)),
             "goals" => Ok(goals::table(&self.comparisons)),
-            "redesign" => Ok(redesign::table(&self.before, &self.comparisons)),
+            "redesign" => Ok(redesign::table(&self.redesign)),
             "runs" => Ok(self.comparisons.runs()),
             "fuzzing" => fuzzing::table(&self.fuzzing),
             "diff" => diff::table(&self.diffs),
@@ -110,7 +119,7 @@ impl Records {
     }
 }
 
-fn json(path: &Path) -> Result<serde_json::Value, Box<dyn Error>> {
+fn json(path: &Path) -> Result<Value, Box<dyn Error>> {
     let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))?)
 }
@@ -139,7 +148,7 @@ mod tests {
         let none = Comparisons::default;
         Records {
             comparisons: none(),
-            before: none(),
+            redesign: [none(), none()],
             fuzzing,
             diffs: Vec::new(),
             refilters: Vec::new(),

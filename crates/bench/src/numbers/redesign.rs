@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::comparisons::{Comparisons, Interface};
 
-pub(super) fn table(before: &Comparisons, after: &Comparisons) -> String {
+pub(super) fn table([before, after]: &[Comparisons; 2]) -> String {
     let mut text = String::from(
         "| work | `Table`, before | after | `Database`, before | after |\n|---|--:|--:|--:|--:|\n",
     );
