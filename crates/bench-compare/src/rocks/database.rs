@@ -14,6 +14,9 @@ use crate::data::{Answer, Key};
 use crate::reader::{Scan, TableReader};
 use crate::settings::{BLOCK_SIZE, FORMAT_VERSION, PREFIX};
 
+/// Of a database that is only written: RocksDB refuses a cache without memory.
+const CREATION_CACHE: u64 = 1 << 20;
+
 /// A database.
 pub(crate) struct Database {
     db: DB,
@@ -39,7 +42,7 @@ impl Database {
     /// Creates one at `folder` of several levels, the last one first. Files of a level have separate
     /// key ranges, and overlap those of the level below.
     pub(crate) fn create(folder: &Path, levels: &[Vec<Vec<Entry<'_>>>]) -> Result<()> {
-        let mut options = several_files(0);
+        let mut options = several_files(CREATION_CACHE);
         options.set_disable_auto_compactions(true);
         // Otherwise there would be no level between the first and the last.
         options.set_level_compaction_dynamic_level_bytes(false);
@@ -134,6 +137,7 @@ impl TableReader for Database {
         let mut options = ReadOptions::default();
         options.set_readahead_size(scan.read_ahead as usize);
         options.fill_cache(scan.fill_cache);
+        options.set_total_order_seek(true);
         let mut it = self.db.raw_iterator_opt(options);
         let mut answer = Answer::default();
         match scan.backward {
@@ -152,7 +156,10 @@ impl TableReader for Database {
     }
 
     fn seek(&self, keys: &[Key], next: usize) -> Result<Answer> {
-        let mut it = self.db.raw_iterator();
+        // Without it, what comes after the prefix of a key is not defined.
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        let mut it = self.db.raw_iterator_opt(options);
         let mut answer = Answer::default();
         for key in keys {
             it.seek(key);

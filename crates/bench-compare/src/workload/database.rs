@@ -113,6 +113,6 @@ mod tests {
         let mut answer = Answer::default();
         newest.iter().for_each(|(key, value)| answer.entry(key, value));
         assert_eq!(answer, entries.scanned(false));
-        assert_ne!(levels[0][0][0].1, levels[1][0][0].1);
+        assert_ne!(levels[0][0][0].1, levels[2][0][0].1);
     }
 }
