@@ -74,7 +74,7 @@ impl Deref for AlignedBytes {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        self.memory.get(self.start..).unwrap_or_default()
+        &self.memory[self.start..]
     }
 }
 

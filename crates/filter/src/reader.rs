@@ -138,7 +138,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
     #[inline]
     pub fn may_contain(&self, key: &[u8]) -> bool {
         match &self.reader {
-            Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), hash64(key)),
+            Reader::FastLocalBloom(reader) => reader.may_contain(self.bytes.as_ref(), hash64(key)),
             _ => self.other_may_contain(key),
         }
     }
@@ -157,7 +157,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
     #[inline]
     pub fn may_contain_hashed(&self, key: &HashedKey<'_>) -> bool {
         match &self.reader {
-            Reader::FastLocalBloom(reader) => reader.may_contain(self.data(), key.hash64()),
+            Reader::FastLocalBloom(reader) => reader.may_contain(self.bytes.as_ref(), key.hash64()),
             _ => self.other_may_contain_hashed(key),
         }
     }
@@ -276,7 +276,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
     #[inline]
     pub fn prefetch(&self, key: &HashedKey<'_>) {
         match &self.reader {
-            Reader::FastLocalBloom(reader) => reader.prefetch(self.data(), key.hash64()),
+            Reader::FastLocalBloom(reader) => reader.prefetch(self.bytes.as_ref(), key.hash64()),
             Reader::Ribbon(reader) => reader.prefetch(self.data(), key.hash64()),
             Reader::LegacyBloom(reader) => reader.prefetch(self.data(), key.bloom_hash()),
             Reader::User(_) | Reader::AlwaysTrue | Reader::Unknown | Reader::AlwaysFalse => {}

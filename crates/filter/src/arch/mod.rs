@@ -45,27 +45,33 @@ pub(crate) type Segment = [u8; 16];
 /// The coefficients of an equation of a Ribbon filter, low half first.
 pub(crate) type Row = [u64; 2];
 
-/// A number of probes, and values that kernels derive from it. Deriving them for each probe would
-/// take 7 % of its time.
+/// A number of probes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Probes {
-    count: u8,
-    /// 1 for each of the first eight probes, 0 for the rest.
-    #[cfg(target_arch = "x86_64")]
-    first_eight: [u32; 8],
-}
+pub(crate) struct Probes(u8);
 
 impl Probes {
     pub(crate) fn new(count: u8) -> Self {
-        Self {
-            count,
-            #[cfg(target_arch = "x86_64")]
-            first_eight: core::array::from_fn(|i| u32::from(i < usize::from(count))),
-        }
+        Self(count)
     }
 
-    pub(crate) fn count(&self) -> u8 {
-        self.count
+    pub(crate) fn count(self) -> u8 {
+        self.0
+    }
+
+    /// 1 for each of the first eight probes, 0 for the rest. `None` if there are more.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn up_to_eight(self) -> Option<&'static [u32; 8]> {
+        // A table, because deriving the values for each probe would take 7 % of its time.
+        const ONES: &[[u32; 8]; 9] = &{
+            let (mut ones, mut at) = ([[0; 8]; 9], 0);
+            while at < 72 {
+                ones[at / 8][at % 8] = (at % 8 < at / 8) as u32;
+                at += 1;
+            }
+            ones
+        };
+        ONES.get(usize::from(self.0))
     }
 }
 
@@ -121,20 +127,16 @@ impl Kernel {
         work()
     }
 
-    /// Whether all bits of `hash` are set in its block. True if there are no blocks.
+    /// Whether all bits of the high half of a hash are set in its block.
     #[inline]
-    pub(crate) fn bloom_contains(self, blocks: &[BloomBlock], hash: u64, probes: &Probes) -> bool {
-        // Data is below 4 GiB, so the number of blocks fits. Truncating it here saves a register.
-        let blocks = &blocks[..blocks.len() as u32 as usize];
-        let Some(block) = blocks.get(block_index(blocks, hash)) else { return true };
-        let x = (hash >> 32) as u32;
+    pub(crate) fn bloom_contains(self, block: &BloomBlock, x: u32, probes: Probes) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if let (Some(avx2), 0..=8) = (self.avx2(), probes.count) {
-            return avx2.contains_eight(block, x, &probes.first_eight);
+        if let (Some(avx2), Some(ones)) = (self.avx2(), probes.up_to_eight()) {
+            return avx2.contains_eight(block, x, ones);
         }
         #[cfg(target_arch = "aarch64")]
         if let Self::Neon(neon) = self {
-            return neon.contains(block, x, probes.count);
+            return neon.contains(block, x, probes.0);
         }
         self.contains_otherwise(block, x, probes)
     }
@@ -142,25 +144,26 @@ impl Kernel {
     /// Cold and not inlined, so that it does not cost the common case registers.
     #[cold]
     #[inline(never)]
-    fn contains_otherwise(self, block: &BloomBlock, x: u32, probes: &Probes) -> bool {
+    fn contains_otherwise(self, block: &BloomBlock, x: u32, probes: Probes) -> bool {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2() {
-            return avx2.contains(block, x, probes.count);
+            return avx2.contains(block, x, probes.0);
         }
-        scalar::contains(block, x, probes.count)
+        scalar::contains(block, x, probes.0)
     }
 
-    /// [`Kernel::bloom_contains`] for each hash. Prefetches blocks before they are probed.
+    /// [`Kernel::bloom_contains`] for each hash, in the block that it selects. True if there are no
+    /// blocks. Prefetches blocks before they are probed.
     #[inline]
     pub(crate) fn bloom_contains_batch(
         self,
         blocks: &[BloomBlock],
         hashes: &[u64],
-        probes: &Probes,
+        probes: Probes,
         answers: &mut [bool],
     ) {
         #[cfg(target_arch = "x86_64")]
-        if let (Self::Avx512(avx512), 0..=8) = (self, probes.count) {
+        if let Self::Avx512(avx512) = self {
             return avx512.contains_batch(blocks, hashes, probes, answers);
         }
         #[cfg(target_arch = "x86_64")]
@@ -169,10 +172,10 @@ impl Kernel {
         }
         #[cfg(target_arch = "aarch64")]
         if let Self::Neon(neon) = self {
-            let contains = |block: &BloomBlock, x: u32| neon.contains(block, x, probes.count);
+            let contains = |block: &BloomBlock, x: u32| neon.contains(block, x, probes.0);
             return contains_each(blocks, hashes, answers, contains);
         }
-        let contains = |block: &BloomBlock, x: u32| scalar::contains(block, x, probes.count);
+        let contains = |block: &BloomBlock, x: u32| scalar::contains(block, x, probes.0);
         contains_each(blocks, hashes, answers, contains);
     }
 
@@ -257,7 +260,10 @@ pub(crate) fn bloom_prefetch(blocks: &[BloomBlock], hash: u64) {
 #[inline(always)]
 fn prefetch_block(block: &BloomBlock) {
     prefetch(&block[0]);
-    prefetch(&block[block.len() - 1]);
+    // Each prefetch may cost a walk of the page table.
+    if !block.as_ptr().addr().is_multiple_of(block.len()) {
+        prefetch(&block[block.len() - 1]);
+    }
 }
 
 /// The bits of `hash` in its block, in probe order.

@@ -64,7 +64,7 @@ impl Avx2 {
         self,
         blocks: &[BloomBlock],
         hashes: &[u64],
-        probes: &Probes,
+        probes: Probes,
         answers: &mut [bool],
     ) {
         // SAFETY: `self` proves that AVX2 is available.
@@ -104,11 +104,14 @@ fn run<R>(work: impl FnOnce() -> R) -> R {
 }
 
 #[target_feature(enable = "avx2")]
-fn contains_batch(blocks: &[BloomBlock], hashes: &[u64], probes: &Probes, answers: &mut [bool]) {
-    let ones = &probes.first_eight;
-    match probes.count {
-        0..=8 => contains_each(blocks, hashes, answers, |block, x| contains_eight(block, x, ones)),
-        more => contains_each(blocks, hashes, answers, |block, x| contains(block, x, more)),
+fn contains_batch(blocks: &[BloomBlock], hashes: &[u64], probes: Probes, answers: &mut [bool]) {
+    match probes.up_to_eight() {
+        Some(ones) => {
+            contains_each(blocks, hashes, answers, |block, x| contains_eight(block, x, ones));
+        }
+        None => {
+            contains_each(blocks, hashes, answers, |block, x| contains(block, x, probes.count()));
+        }
     }
 }
 
@@ -123,7 +126,7 @@ fn contains(block: &BloomBlock, mut x: u32, num_probes: u8) -> bool {
         x = x.wrapping_mul(NEXT_EIGHT);
         remaining -= 8;
     }
-    all & contains_eight(block, x, &Probes::new(remaining).first_eight)
+    all & Probes::new(remaining).up_to_eight().is_some_and(|ones| contains_eight(block, x, ones))
 }
 
 /// Up to eight probes:

@@ -63,19 +63,22 @@ impl Avx512 {
         }
     }
 
-    /// [`scalar::contains`] for each hash, with up to eight probes.
+    /// [`scalar::contains`] for each hash.
     #[inline]
     pub(crate) fn contains_batch(
         self,
         blocks: &[BloomBlock],
         hashes: &[u64],
-        probes: &Probes,
+        probes: Probes,
         answers: &mut [bool],
     ) {
+        let Some(ones) = probes.up_to_eight() else {
+            return self.0.contains_batch(blocks, hashes, probes, answers);
+        };
         let (eights, rest) = hashes.as_chunks();
         let (answers, more_answers) = answers.as_chunks_mut();
         // SAFETY: `self` proves that AVX-512F is available.
-        unsafe { avx512_probes::contains_eights(blocks, eights, probes, answers) };
+        unsafe { avx512_probes::contains_eights(blocks, eights, ones, answers) };
         self.0.contains_batch(blocks, rest, probes, more_answers);
     }
 

@@ -18,23 +18,23 @@ use core::arch::x86_64::{
 
 use sstkit_coding::prefetch::prefetch;
 
-use super::super::{BloomBlock, Probes};
+use super::super::BloomBlock;
 use super::avx2::POWERS;
 use crate::batch::BATCH;
 
-/// Probes for hashes in eights, with up to eight probes each. Prefetches the blocks of a batch, then probes
+/// Probes for hashes in eights: up to eight for each, one for each 1 in `ones`. Prefetches the blocks of a batch, then probes
 /// them.
 #[target_feature(enable = "avx512f")]
 pub(super) fn contains_eights(
     blocks: &[BloomBlock],
     eights: &[[u64; 8]],
-    probes: &Probes,
+    ones: &[u32; 8],
     answers: &mut [[bool; 8]],
 ) {
     if blocks.is_empty() {
         return answers.fill([true; 8]);
     }
-    let settings = Settings::new(probes);
+    let settings = Settings::new(ones);
     let mut indices = [[0; 8]; BATCH / 8];
     for (eights, answers) in eights.chunks(BATCH / 8).zip(answers.chunks_mut(BATCH / 8)) {
         let indices = &mut indices[..eights.len()];
@@ -78,7 +78,7 @@ struct Settings {
 impl Settings {
     #[target_feature(enable = "avx512f")]
     #[inline]
-    fn new(probes: &Probes) -> Self {
+    fn new(ones: &[u32; 8]) -> Self {
         const STATES: [[u32; 16]; 4] = {
             let mut lanes = [[0; 16]; 4];
             let mut i = 0;
@@ -88,10 +88,10 @@ impl Settings {
             }
             lanes
         };
-        let active = 0xff_u16.unbounded_shr(8 - u32::from(probes.count));
+        let active = 0xff_u16.unbounded_shr(8 - ones.iter().sum::<u32>());
         Self {
             powers: twice(&POWERS),
-            ones: twice(&probes.first_eight),
+            ones: twice(ones),
             active: active << 8 | active,
             states: [words(&STATES[0]), words(&STATES[1]), words(&STATES[2]), words(&STATES[3])],
         }
