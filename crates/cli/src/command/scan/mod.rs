@@ -114,7 +114,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_header: bool,
 
-    /// Output file [default: standard output]
+    /// Output file; compressed if its name ends in .gz or .zst [default: standard output]
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     output: Option<PathBuf>,
 
