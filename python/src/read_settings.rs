@@ -99,7 +99,7 @@ pub(crate) fn database_options(
 /// One order, or several: `NAME=ORDER` gives the order of a comparator that files name.
 fn comparators(from: &mut Settings<'_>) -> PyResult<Vec<Comparator>> {
     let texts = from.take("comparator")?.map(OneOrMany::into_names).unwrap_or_default();
-    let parsed = texts.iter().map(|text| names::comparator_to_read(text));
+    let parsed = texts.iter().map(|text| names::comparator(text));
     Ok(parsed.collect::<Result<_, _>>().map_err(Failure::Invalid)?)
 }
 

@@ -66,10 +66,7 @@ pub(crate) fn salvage<'py>(
         kind: output_kind.map(|text| one_of("kind of output", text, &KINDS)).transpose()?,
         past_damage,
         engine: engine.map(|text| one_of("engine", text, &ENGINES)).transpose()?,
-        comparator: comparator
-            .map(names::comparator_to_read)
-            .transpose()
-            .map_err(Failure::Invalid)?,
+        comparator: comparator.map(names::comparator).transpose().map_err(Failure::Invalid)?,
         threads: threads.unwrap_or_else(cores),
     };
     let description = work::write(py, move |stop| {

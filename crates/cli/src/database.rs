@@ -35,6 +35,12 @@ pub(crate) fn open(path: &Path, options: &DatabaseOptions) -> Result<(Database, 
     }
 }
 
+/// Prints the caveats of all column families, where none is [chosen](column_family).
+pub(crate) fn print_family_caveats(database: &Database) {
+    let of_one = |caveat: &&Caveat| caveat.column_family().is_some();
+    print_caveats(database, database.caveats().iter().filter(of_one));
+}
+
 /// Opens a complete database, as the input of new tables.
 pub(crate) fn open_whole(path: &Path, options: &DatabaseOptions) -> Result<Database> {
     let (database, _) = open(path, options)?;

@@ -7,7 +7,9 @@ use sstkit_coding::named_enum;
 use sstkit_table::raw::{Engine, TableKind};
 
 use crate::file_system::{self, OpenedFile};
-use crate::raw::{FileName, LogEvent, LogReader, VersionEdit, WriteBatch, parse_current};
+use crate::raw::{
+    FileName, LogEvent, LogReader, TITAN_MAGIC, VersionEdit, WriteBatch, parse_current,
+};
 use crate::verify::log_number;
 
 const COMPACTION_PROGRESS: &str = "COMPACTION_PROGRESS-";
@@ -112,7 +114,7 @@ impl FileKind {
         file.rewind()?;
         let mut head = Vec::new();
         (&mut file).take(HEAD).read_to_end(&mut head)?;
-        if head.starts_with(&BLOB_FILE_MAGIC) {
+        if head.starts_with(&BLOB_FILE_MAGIC) || head.starts_with(&TITAN_MAGIC) {
             return Ok(Self::BlobFile);
         }
         if head.len() as u64 == size && parse_current(&head).is_ok() {

@@ -252,8 +252,10 @@ fn unescape(text: &str) -> Result<Vec<u8>, DecodeError> {
     Ok(bytes)
 }
 
+/// Digits, with or without `0x` before them, as `ldb` prints them.
 fn decode_hex(text: &str) -> Result<Vec<u8>, DecodeError> {
-    let (pairs, odd) = text.as_bytes().as_chunks::<2>();
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let (pairs, odd) = digits.as_bytes().as_chunks::<2>();
     if !odd.is_empty() {
         return Err(DecodeError { message: "an odd number of hexadecimal digits".into() });
     }

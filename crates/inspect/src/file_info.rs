@@ -79,7 +79,7 @@ pub struct SingleFileInfo {
 }
 
 impl SingleFileInfo {
-    /// Describes a file of this kind; `None` for tables and unknown files. Reads logs and MANIFESTs
+    /// Describes a file of this kind; `None` for tables and unknown files, and for the metadata of backups. Reads logs and MANIFESTs
     /// completely, and the header and footer of blob files.
     pub fn of(path: &Path, kind: FileKind) -> Option<Self> {
         let mut info = Self {
@@ -100,6 +100,8 @@ impl SingleFileInfo {
             | FileKind::Current
             | FileKind::Options
             | FileKind::Identity => info.add_verification(path, kind),
+            FileKind::InfoLog => info.notes.push("messages of the engine for people".into()),
+            FileKind::Other => info.notes.push("a file of the engine without contents".into()),
             _ => return None,
         }
         Some(info)

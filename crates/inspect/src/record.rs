@@ -8,8 +8,8 @@
 //! ```
 
 use serde::Serialize;
-use sstkit_db::ColumnFamily;
 use sstkit_db::raw::WriteOperation;
+use sstkit_db::{ColumnFamily, file_system};
 use sstkit_table::raw::{
     BlobIndex, ColumnValue, EntryKind, InternalKey, decode_wide_columns, split_preferred_seqno,
 };
@@ -183,13 +183,20 @@ impl JsonRecord {
         encoding: Encoding,
     ) -> sstkit_db::Result<Self> {
         let mut record = Self::of_entry_key(entry, encoding);
-        record.add_references(entry.kind, &entry.value)?;
+        if record.is_foreign(entry.kind, &entry.value, encoding)? {
+            return Ok(record);
+        }
         if entry.kind == EntryKind::WideColumnEntity {
             let columns = family.resolve_columns(entry)?;
             let columns = columns.iter().map(|column| (&column.name, &column.value));
             return Ok(record.with_columns(columns, encoding));
         }
-        record.value = Some(Some(encoding.encode(&family.resolve(entry)?)));
+        record.value = Some(match family.resolve(entry) {
+            Ok(value) => Some(encoding.encode(&value)),
+            // The value is in a file that is missing.
+            Err(error) if is_missing_file(&error) && record.blob.is_some() => None,
+            Err(error) => return Err(error),
+        });
         Ok(record)
     }
 
@@ -224,7 +231,9 @@ impl JsonRecord {
             ..Self::of_key(file.bare(key.user_key), encoding)
         }
         .with_timestamp(file.timestamp(key.user_key).unwrap_or_default(), encoding);
-        record.add_references(key.kind, value)?;
+        if record.is_foreign(key.kind, value, encoding)? {
+            return Ok(record);
+        }
         if key.kind == EntryKind::WideColumnEntity {
             return Ok(record.with_columns(table.resolve_columns(value)?, encoding));
         }
@@ -283,6 +292,18 @@ impl JsonRecord {
         record
     }
 
+    /// Adds the [references](Self::add_references) of a value. One into files of another engine is shown
+    /// as it is stored.
+    fn is_foreign(&mut self, kind: EntryKind, value: &[u8], encoding: Encoding) -> Result<bool> {
+        match self.add_references(kind, value) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.value = Some(Some(encoding.encode(value)));
+                Ok(true)
+            }
+            added => added.map(|()| false),
+        }
+    }
+
     /// The location of a value that is stored elsewhere, and its preferred sequence number.
     fn add_references(&mut self, kind: EntryKind, value: &[u8]) -> Result<()> {
         match kind {
@@ -306,6 +327,11 @@ impl JsonRecord {
         }
         .with_timestamp(&range.timestamp, encoding)
     }
+}
+
+/// Whether a file cannot be read because there is none.
+fn is_missing_file(error: &sstkit_db::Error) -> bool {
+    error.kind() != ErrorKind::Io && error.file().is_some_and(|path| !file_system::exists(path))
 }
 
 /// Names and values of an entity's columns; `None` if it cannot be read or a value is elsewhere.

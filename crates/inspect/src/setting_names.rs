@@ -74,18 +74,9 @@ pub fn index(text: &str) -> Result<IndexKind, String> {
     find("index", text, &IndexKind::ALL.map(|it| (names::index_kind(it), it)))
 }
 
-/// Parses an engine's name for a comparator.
-pub fn comparator(text: &str) -> Result<Comparator, String> {
-    let named: Vec<(String, Comparator)> =
-        COMPARATORS.iter().map(|known| (known.name().into_owned(), known.clone())).collect();
-    let named: Vec<(&str, Comparator)> =
-        named.iter().map(|(name, known)| (name.as_str(), known.clone())).collect();
-    find("comparator", text, &named)
-}
-
-/// Parses a comparator for reading: an engine's name for it, a short name, or `NAME=ORDER` for a name
+/// Parses a comparator: an engine's name for it, a short name, or `NAME=ORDER` for a name
 /// that only the user knows the order of.
-pub fn comparator_to_read(text: &str) -> Result<Comparator, String> {
+pub fn comparator(text: &str) -> Result<Comparator, String> {
     if let Some((name, order)) = text.rsplit_once('=') {
         return Ok(Comparator::named(name, &known_comparator(order)?));
     }
@@ -176,8 +167,8 @@ mod tests {
             (checksum("crc32").unwrap_err(), "crc32c"),
             (index("two_level").unwrap_err(), "two-level"),
             (comparator("leveldb.ByteWiseComparator").unwrap_err(), "leveldb.BytewiseComparator"),
-            (comparator_to_read("revrse").unwrap_err(), "reverse"),
-            (comparator_to_read("mine=bytwise").unwrap_err(), "bytewise"),
+            (comparator("revrse").unwrap_err(), "reverse"),
+            (comparator("mine=bytwise").unwrap_err(), "bytewise"),
             (filter("bloomfliter:10").unwrap_err(), "bloomfilter"),
             (prefix_extractor("fxed:8").unwrap_err(), "fixed"),
         ] {
@@ -191,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn comparators_to_read() {
+    fn comparators() {
         for (text, name) in [
             ("leveldb.BytewiseComparator", "leveldb.BytewiseComparator"),
             ("reverse", "rocksdb.ReverseBytewiseComparator"),
@@ -199,7 +190,7 @@ mod tests {
             ("RocksDB_SE_v3.10", "RocksDB_SE_v3.10"),
             ("my=cmp=reverse", "my=cmp"),
         ] {
-            let comparator = comparator_to_read(text).unwrap();
+            let comparator = comparator(text).unwrap();
             assert_eq!(comparator.name(), name);
             let is_reverse = comparator.compare(b"a", b"b").is_gt();
             assert_eq!(is_reverse, text.ends_with("reverse"), "{text}");

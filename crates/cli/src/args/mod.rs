@@ -13,8 +13,8 @@ pub(crate) use self::opening::OpenArgs;
 pub(crate) use self::printing::{EncodingArgs, FormatArgs, PrintArgs};
 pub(crate) use self::range::{RangeArgs, SelectedKeys};
 pub(crate) use self::reading::{
-    DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, OwnerArgs, ReadArgs, TableFolderArgs,
-    merge_operator_named,
+    DatabaseArgs, KeyFormName, LimitArgs, LogArgs, MergeArgs, OrderArgs, OwnerArgs, ReadArgs,
+    TableFolderArgs, merge_operator_named,
 };
 pub(crate) use self::snapshot::SnapshotArgs;
 pub(crate) use self::unused::{GivenOption, PathKind, reject_unused};

@@ -2,9 +2,9 @@
 
 use std::ops::Bound;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
-use sstkit_table::{Comparator, ReadOptions};
+use sstkit_table::{Comparator, KeyExcerpt, ReadOptions};
 
 use super::EncodingArgs;
 
@@ -36,6 +36,11 @@ impl RangeArgs {
         self.from.is_some() || self.to.is_some() || self.prefix.is_some()
     }
 
+    /// Whether a first or last key is given, which only an order tells the keys between.
+    pub(crate) fn has_bounds(&self) -> bool {
+        self.from.is_some() || self.to.is_some()
+    }
+
     pub(crate) fn decoded(&self, encoding: EncodingArgs) -> Result<SelectedKeys> {
         let key = |text: &Option<String>| text.as_ref().map(|it| encoding.key(it)).transpose();
         let lower = key(&self.from)?.map_or(Bound::Unbounded, Bound::Included);
@@ -45,6 +50,23 @@ impl RangeArgs {
 }
 
 impl SelectedKeys {
+    /// Refuses bounds that are no keys of the order: those come after all keys, whatever they start
+    /// with.
+    pub(crate) fn check(&self, order: Option<&Comparator>) -> Result<()> {
+        let Some(order) = order else { return Ok(()) };
+        for (name, bound) in [("--from", &self.range.0), ("--to", &self.range.1)] {
+            if let Bound::Included(key) | Bound::Excluded(key) = bound {
+                ensure!(
+                    order.is_valid_key(key),
+                    "{name}: {} is not a whole key of {order}, and has no place in its order (use --prefix \
+                     for the keys that start with it)",
+                    KeyExcerpt(key)
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// A scan of these keys, in this order.
     pub(crate) fn scan_options(&self, order: Option<&Comparator>) -> ReadOptions {
         match &self.prefix {

@@ -18,15 +18,52 @@ use sstkit_inspect::suggest::hint;
 const MERGE_OPERATORS: [&str; 6] =
     ["uint64add", "stringappend", "stringappendtest", "put", "max", "bytesxor"];
 
+/// The order of the keys.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct OrderArgs {
+    /// Key order, where the file does not say it: bytewise, reverse, bytewise.u64ts, reverse.u64ts,
+    /// shortlex, little-endian, ignore-case, idb_cmp1, or an engine's name. NAME=ORDER gives the order
+    /// of a comparator that the file names; may be repeated
+    #[arg(
+        long,
+        value_name = "[NAME=]ORDER",
+        value_parser = names::comparator,
+        help_heading = "Interpretation of the file"
+    )]
+    comparator: Vec<Comparator>,
+}
+
+impl OrderArgs {
+    /// These comparators.
+    pub(crate) fn of(comparators: impl IntoIterator<Item = Comparator>) -> Self {
+        Self { comparator: comparators.into_iter().collect() }
+    }
+
+    pub(crate) fn add_to_table(&self, options: TableReadOptions) -> TableReadOptions {
+        // One without a name of its own is that of the table, whatever that calls it.
+        let is_plain = |it: &&Comparator| it.order().name() == it.name();
+        let plain = self.comparator.iter().rfind(is_plain).cloned();
+        let given = self.comparator.iter().cloned();
+        let options = given.fold(options, TableReadOptions::comparator);
+        options.set_if_given(plain, TableReadOptions::order_of_unknown)
+    }
+
+    pub(crate) fn add_to_database(&self, options: DatabaseOptions) -> DatabaseOptions {
+        self.comparator.iter().cloned().fold(options, DatabaseOptions::comparator)
+    }
+
+    /// The one given last, if any.
+    pub(crate) fn last(&self) -> Option<&Comparator> {
+        self.comparator.last()
+    }
+}
+
 /// Options for reading tables.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Interpretation of the file")]
 pub(crate) struct ReadArgs {
-    /// Key order, where the file does not say it: bytewise, reverse, bytewise.u64ts, reverse.u64ts,
-    /// shortlex, little-endian, ignore-case, idb_cmp1, or an engine's name. NAME=ORDER gives the order
-    /// of a comparator that the file names; may be repeated
-    #[arg(long, value_name = "[NAME=]ORDER", value_parser = names::comparator_to_read)]
-    pub(crate) comparator: Vec<Comparator>,
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
 
     /// Prefix extractor of the keys: fixed:N, capped:N or noop
     #[arg(long, value_name = "EXTRACTOR", value_parser = names::prefix_extractor)]
@@ -92,6 +129,11 @@ enum TtlName {
 }
 
 impl OwnerArgs {
+    /// Whether it is given that values end with the time of their write.
+    pub(crate) fn has_ttl(self) -> bool {
+        self.ttl == TtlName::On
+    }
+
     pub(crate) fn add_to(self, options: DatabaseOptions) -> DatabaseOptions {
         match self.ttl {
             TtlName::Auto => options,
@@ -241,9 +283,8 @@ impl ReadArgs {
         let options = TableReadOptions::default()
             .key_form(self.key_form.into())
             .max_block_size(self.limits.max_block_size);
-        let given = self.comparator.iter().cloned();
-        given
-            .fold(options, TableReadOptions::comparator)
+        self.order
+            .add_to_table(options)
             .set_if_given(self.prefix_extractor.clone(), TableReadOptions::prefix_extractor)
     }
 
@@ -256,9 +297,8 @@ impl ReadArgs {
             .set_if_given(log.backup, DatabaseOptions::backup)
             .set_if_given(log.max_log_memory, DatabaseOptions::max_log_memory)
             .set_if_given(log.wal_dir.as_ref(), DatabaseOptions::log_folder);
-        let given = self.comparator.iter().cloned();
-        given
-            .fold(options, DatabaseOptions::comparator)
+        self.order
+            .add_to_database(options)
             .set_if_given(self.prefix_extractor.clone(), DatabaseOptions::prefix_extractor)
     }
 
@@ -266,7 +306,7 @@ impl ReadArgs {
     pub(crate) fn given(&self) -> [GivenOption; 3] {
         let (table, both) = (&[PathKind::Table][..], &[PathKind::Table, PathKind::Database][..]);
         [
-            ("--comparator", !self.comparator.is_empty(), both),
+            ("--comparator", self.order.last().is_some(), both),
             ("--prefix-extractor", self.prefix_extractor.is_some(), both),
             ("--key-form", self.key_form != KeyFormName::Auto, table),
         ]

@@ -102,8 +102,9 @@ pub(crate) struct WriteArgs {
     #[arg(long)]
     data_block_hash_index: bool,
 
-    /// Key order, by the engine's name [default: leveldb.BytewiseComparator]
-    #[arg(long, value_name = "NAME", value_parser = names::comparator)]
+    /// Key order: an engine's name, or a short name such as reverse. NAME=ORDER gives the order another
+    /// name, or that of a comparator that the input names [default: bytewise]
+    #[arg(long, value_name = "[NAME=]ORDER", value_parser = names::comparator)]
     pub(crate) comparator: Option<Comparator>,
 
     /// Level of the tables in the database [default: the last one]; for tables alone, the level they

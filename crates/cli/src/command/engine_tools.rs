@@ -5,7 +5,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 
 /// Names, and the tip for each.
-const TIPS: [(&str, &str); 37] = [
+const TIPS: [(&str, &str); 41] = [
     ("approxsize", "use `sst stats --sample DB --from KEY --to KEY`"),
     ("backup", "only RocksDB makes backups; `sst info BACKUPS` lists them"),
     ("blob_dump", "use `sst dump FILE.blob`"),
@@ -39,10 +39,14 @@ const TIPS: [(&str, &str); 37] = [
     ("reduce_levels", "use `sst compact DB --as database -o NEW`"),
     ("repair", "use `sst salvage DB -o NEW`"),
     ("restore", "use `sst compact BACKUPS --as database -o NEW`"),
+    ("sst_dump", "use `sst verify`, `sst scan` and `sst dump`"),
     ("write_extern_sst", "use `sst build INPUT -o OUT.sst`"),
     ("--command", "use `sst verify` for check, `sst scan`, `sst dump` for raw"),
     ("--db", "the database is an argument, as in `sst scan DB`"),
     ("--file", "files are arguments, as in `sst info FILE`"),
+    ("--input_key_hex", "use `--hex`"),
+    ("--max_keys", "use `--limit N`"),
+    ("--no_value", "use `--keys-only`"),
     ("--output_hex", "use `--hex`"),
     ("--show_properties", "use `sst info FILE`"),
     ("--walfile", "use `sst dump FILE.log`"),

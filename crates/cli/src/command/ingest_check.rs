@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use sstkit_db::{IngestionOptions, IngestionPlan};
 use sstkit_inspect::{IngestedTableReport, IngestionReport, InspectedTable};
-use sstkit_table::RocksDbVersion;
 use sstkit_table::raw::Engine;
+use sstkit_table::{ErrorKind, RocksDbVersion};
 
 use crate::args::{DatabaseArgs, OpenArgs, PrintArgs, SetIfGiven as _};
 use crate::database;
@@ -86,6 +86,14 @@ impl Args {
             .iter()
             .map(|path| (path.clone(), file_system::open_table(path, &table_options)))
             .collect();
+        // RocksDB would not refuse these, but fail to read them.
+        let is_unreadable = |error: &&sstkit_table::Error| {
+            matches!(error.kind(), ErrorKind::Io | ErrorKind::NotFound)
+        };
+        if let Some(error) = tables.iter().filter_map(|it| it.1.as_ref().err()).find(is_unreadable)
+        {
+            bail!("{error}");
+        }
         let plan = IngestionPlan::new(&database, &family, &tables, &options)?;
         let inspected: Vec<Option<InspectedTable>> = tables
             .into_iter()

@@ -26,18 +26,22 @@ impl<R: Read> Lines<R> {
 
     /// Reads the next line that is not blank; false at the end.
     pub(crate) fn advance(&mut self) -> Result<bool> {
-        loop {
-            self.line.clear();
-            self.number += 1;
-            let read = self.reader.read_until(b'\n', &mut self.line);
-            if read.with_context(|| self.location())? == 0 {
-                return Ok(false);
-            }
-            self.record_limit.renew();
+        while self.advance_to_any()? {
             if !self.line.trim_ascii().is_empty() {
                 return Ok(true);
             }
         }
+        Ok(false)
+    }
+
+    /// Reads the next line, even if it is blank; false at the end.
+    pub(crate) fn advance_to_any(&mut self) -> Result<bool> {
+        self.line.clear();
+        self.number += 1;
+        let read = self.reader.read_until(b'\n', &mut self.line);
+        let read = read.with_context(|| self.location())?;
+        self.record_limit.renew();
+        Ok(read > 0)
     }
 
     /// The current line with its end.

@@ -1,7 +1,7 @@
 //! Output: data on standard output, messages on standard error.
 
 pub(crate) mod bar;
-#[cfg(any(feature = "parquet", feature = "serve"))]
+pub(crate) mod file_sink;
 pub(crate) mod file_writer;
 pub(crate) mod grid;
 pub(crate) mod merge_operands;
@@ -12,6 +12,7 @@ pub(crate) mod progress;
 pub(crate) mod records;
 pub(crate) mod units;
 
+pub(crate) use self::file_sink::FileCompression;
 #[cfg(any(feature = "parquet", feature = "serve"))]
 pub(crate) use self::file_writer::FileWriter;
 pub(crate) use self::grid::{Align, Grid};

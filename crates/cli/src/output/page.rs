@@ -21,8 +21,9 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
 use serde_json::Serializer;
-use sstkit_table::output::{BackgroundWriter, OutputFile, OutputPath};
+use sstkit_table::output::{BackgroundWriter, OutputPath};
 
+use super::file_sink::{FileCompression, FileSink};
 use super::plain::{PlainJson, plain, plain_bytes, plain_lines};
 
 const BUFFER: usize = 64 << 10;
@@ -50,7 +51,7 @@ pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 enum Destination {
     Stdout(BackgroundWriter<Stdout>),
     /// The file is `None` once it is complete.
-    File(OutputPath, Option<OutputFile>),
+    File(OutputPath, Option<FileSink>),
 }
 
 impl Destination {
@@ -104,9 +105,12 @@ impl Page {
         }
     }
 
-    /// A page that becomes a file.
-    pub(crate) fn file(target: OutputPath) -> io::Result<Self> {
-        let file = target.create()?;
+    /// A page that becomes a file, compressed or not.
+    pub(crate) fn file(
+        target: OutputPath,
+        compression: Option<FileCompression>,
+    ) -> io::Result<Self> {
+        let file = FileSink::new(target.create()?, compression)?;
         Ok(Self {
             out: Destination::File(target, Some(file)),
             buffer: Vec::new(),

@@ -155,9 +155,10 @@ fn what_cannot_work_is_refused() {
     for (arguments, message) in [
         (&["tables/types-all.sst"][..], "a single table has no levels"),
         (&[LEVELED, "--hit-rate", "2"], "--hit-rate must be from 0 to 1"),
-        (&[LEVELED, "--measure", "0"], "--measure must be 1 or more"),
+        (&[LEVELED, "--measure=0"], "--measure must be 1 or more"),
         (&[LEVELED, "--what-if", "filters=none"], "expected one of filter, filter.LEVEL"),
         (&[LEVELED, "--what-if", "filter"], "expected NAME=VALUE"),
+        (&[LEVELED, "--what-if", "filter.9=none"], "the database has no tables in level 9"),
         (&["databases/rocksdb-wal-only"], "no tables, and so no filters"),
     ] {
         let ran = run([&["advise"][..], arguments].concat());

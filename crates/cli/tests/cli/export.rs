@@ -342,7 +342,7 @@ fn dictionaries() {
 fn keys_from_a_file() {
     let (folder, path) = table(LINES);
     let keys = folder.path().join("keys.txt").display().to_string();
-    fs::write(&keys, "a,b\r\n\nnone\nd\\xff\n").expect("written");
+    fs::write(&keys, "a,b\r\nnone\nd\\xff\n").expect("written");
     let ran = run(["get", &path, "--keys-from", &keys, "c"]);
     expect![[r#"
         c => 
@@ -356,6 +356,13 @@ fn keys_from_a_file() {
     let ran = run_with(b"62\n63", &["get", &path, "--keys-from", "-", "--hex", "--json"]);
     let values: Vec<Value> = ran.json().iter().map(|it| it["value"].clone()).collect();
     assert_eq!((ran.status, values), (0, vec![json!("310a32"), json!("")]));
+    // Keys of any bytes come back, also those that look like blank lines.
+    let (_odd, odd) = table("{\"key\":\"\",\"value\":\"1\"}\n{\"key\":\" \",\"value\":\"2\"}\n");
+    let listed = run(["scan", &odd, "--keys-only"]).stdout;
+    let ran = run_with(listed.as_bytes(), &["get", &odd, "--keys-from", "-"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, " => 1\n  => 2\n"), "{}", ran.stderr);
+    let ran = run_with(b"\n", &["get", &path, "--keys-from", "-"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, "sst: the empty key: not found\n"));
     fs::write(&keys, "a\n\\q\n").expect("written");
     let refused = run(["get", &path, "--keys-from", &keys]);
     assert!(
@@ -364,4 +371,37 @@ fn keys_from_a_file() {
         refused.stderr
     );
     assert_eq!(run(["get", &path]).status, 2);
+}
+
+/// The name of the output file says how it is compressed, and what it is.
+#[test]
+fn output_files_are_what_their_names_say() {
+    let (folder, path) = table(LINES);
+    let out = |name: &str| folder.path().join(name).display().to_string();
+    for name in ["a.csv.gz", "a.csv.zst"] {
+        let ran = run(["scan", &path, "-o", &out(name)]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(!fs::read(out(name)).expect("written").starts_with(b"key"), "{name}");
+        // The input of `build` is recognized by its first bytes.
+        let copy = out("copy.sst");
+        let ran =
+            run(["build", &out(name), "-o", &copy, "--key", "key", "--value", "value", "--force"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert_eq!(run(["diff", &path, &copy]).status, 0);
+    }
+    for (name, message) in [
+        ("a.sst", "a scan is no table"),
+        ("a.xml", "use --format"),
+        ("a.parquet.gz", "Parquet is compressed as it is"),
+    ] {
+        let ran = run(["scan", &path, "-o", &out(name)]);
+        assert!(ran.status == 2 && ran.stderr.contains(message), "{}", ran.stderr);
+        assert!(!folder.path().join(name).exists());
+    }
+    for name in ["plain", "a.txt"] {
+        assert_eq!(run(["scan", &path, "-o", &out(name)]).status, 0, "{name}");
+    }
+    assert_eq!(run(["scan", &path, "-o", &out("a.xml"), "--format", "raw"]).status, 0);
+    let ran = run(["scan", &path, "--internal", "--ttl=on"]);
+    assert!(ran.status == 2 && ran.stderr.contains("--ttl has no effect"), "{}", ran.stderr);
 }

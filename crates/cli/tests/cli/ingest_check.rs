@@ -116,3 +116,11 @@ fn ingest_behind_needs_an_option() {
     let text = check(&copy.display().to_string()).stdout;
     assert!(!text.contains("allow_ingest_behind, which"), "{text}");
 }
+
+/// RocksDB does not refuse such a file: it cannot read it.
+#[test]
+fn a_file_that_cannot_be_read_is_a_failure() {
+    let ran = run(["ingest-check", "/no/such.sst", "--into", DATABASE]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("/no/such.sst: not found"), "{}", ran.stderr);
+}

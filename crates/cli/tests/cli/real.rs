@@ -91,6 +91,15 @@ fn indexeddb_is_in_its_own_order() {
         let meanings = records.iter().filter_map(|it| it["decoded_key"].as_str());
         assert_eq!(meanings.filter(|it| it.starts_with(&start)).count(), count, "{store}");
     }
+    // A part of a key is not between keys.
+    for bound in [["--from", "000101"], ["--to", "0001"]] {
+        for command in ["scan", "stats"] {
+            let ran = run([command, database, "--hex"].into_iter().chain(bound));
+            assert!(ran.status == 2 && ran.stderr.contains("use --prefix"), "{}", ran.stderr);
+        }
+    }
+    let (key, upper) = (&found[0].0, "00010101");
+    assert_ne!(scan(database, &["--from", key, "--to", upper, "--count"]).json()[0]["count"], 0);
     // The order is checked, in the database and in the table alone.
     let (status, text) = verify(database);
     assert!(status == 0 && !text.contains("unknown"), "{text}");
@@ -208,6 +217,68 @@ fn missing_logs_and_tables_are_no_sound_database() {
     let database = folder.path().join("pw");
     let (status, text) = verify(database.to_str().unwrap());
     assert!(status == 2 && text.contains("use --db-path"), "{text}");
+}
+
+/// Directories of logs are often named like their databases.
+#[test]
+fn logs_are_found_in_a_directory_with_the_name_of_the_database() {
+    let copied = copy("rocksdict-wal-dir");
+    let folder = copied.path();
+    let options = folder.join("wd/OPTIONS-000007");
+    let text = fs::read_to_string(&options).unwrap();
+    let set = |version: &str| {
+        let text = text.replace("wal_dir=/data/wd_wal", "wal_dir=/data/logs/wd");
+        fs::write(&options, text.replace("rocksdb_version=9.8.4", version)).unwrap();
+    };
+    set("rocksdb_version=9.8.4");
+    fs::create_dir(folder.join("logs")).unwrap();
+    fs::rename(folder.join("wd_wal_moved"), folder.join("logs/wd")).unwrap();
+    let database = folder.join("wd").display().to_string();
+    let count = || run(["scan", &database, "--count"]);
+    let ran = count();
+    assert_eq!(ran.stdout, "100\n");
+    assert!(ran.stderr.contains("reading the logs in"), "{}", ran.stderr);
+
+    fs::rename(folder.join("logs"), folder.join("lost")).unwrap();
+    let ran = count();
+    assert!(ran.stderr.contains("/data/logs/wd does not exist"), "{}", ran.stderr);
+    assert_eq!(verify(&database).0, 2);
+    // Older versions wrote their own directory. Of nothing at all that is no explanation.
+    set("rocksdb_version=6.20.3");
+    let ran = count();
+    assert!(ran.stderr.contains("neither tables nor logs"), "{}", ran.stderr);
+    assert_eq!(verify(&database).0, 2);
+    fs::remove_file(&options).unwrap();
+    assert!(count().stderr.contains("neither tables nor logs"), "{}", count().stderr);
+}
+
+/// RocksDB up to 6.23 wrote the directory of the database itself, which may have been moved since.
+#[test]
+fn the_own_directory_as_that_of_the_logs_is_no_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("moved");
+    fs::create_dir(&database).unwrap();
+    for file in fs::read_dir(testdata("databases/rocksdb-leveled-bloom")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), database.join(file.file_name())).unwrap();
+    }
+    let is_log = |name: &Path| name.extension().is_some_and(|it| it == "log");
+    for file in fs::read_dir(&database).unwrap().map(|it| it.unwrap().path()) {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if is_log(&file) {
+            fs::remove_file(&file).unwrap();
+        } else if name.starts_with("OPTIONS-") {
+            let text = fs::read_to_string(&file).unwrap();
+            let lines = text.lines().map(|line| match line.trim().split_once('=') {
+                Some(("rocksdb_version", _)) => "  rocksdb_version=6.20.3",
+                Some(("wal_dir", _)) => "  wal_dir=/data/moved",
+                _ => line,
+            });
+            fs::write(&file, lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+        }
+    }
+    let (status, text) = verify(database.to_str().unwrap());
+    assert!(status == 0 && !text.contains("log directory"), "{text}");
 }
 
 /// Too far away to be found: every command that may need them takes the directories.
@@ -413,4 +484,110 @@ fn other_files_are_named() {
             assert!(ran.stderr.contains(&format!("{what}; `sst info`")), "{}", ran.stderr);
         }
     }
+}
+
+/// The order of a comparator that only its owner knows, for every command that reads.
+#[test]
+fn the_order_of_an_unknown_comparator_is_given_in_one_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = |name: &str| folder.path().join(name).display().to_string();
+    let database = "real/plyvel/reverse";
+    let expected = pairs(&scan(database, &[]).json());
+    for order in ["my.reverse=reverse", "reverse"] {
+        let ran = run(["stats", database, "--comparator", order]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let order = ["--comparator", "my.reverse=reverse"];
+    let new = out("new.ldb");
+    let ran =
+        run(["compact", database, "-o", &new, "--profile", "leveldb"].into_iter().chain(order));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(pairs(&scan(&new, &order).json()), expected);
+    let refiltered = out("refiltered");
+    let refilter = ["refilter", database, "-o", &refiltered, "--filter", "bloomfilter:5"];
+    assert_eq!(run(refilter.into_iter().chain(order)).status, 0);
+    let ran = run(["advise", database].into_iter().chain(order));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    // Without it, that is said.
+    for command in ["stats", "advise"] {
+        let ran = run([command, database]);
+        assert!(ran.stderr.contains("unknown comparator \"my.reverse\""), "{}", ran.stderr);
+    }
+
+    // A table of RocksDB names its comparator, whatever the order is called here.
+    use sstkit_table::{Comparator, TableOptions, TableWriter};
+    let table = out("named.sst");
+    let order = Comparator::named("example.Backwards", &Comparator::ReverseBytewise);
+    let mut writer =
+        TableWriter::create(&table, &TableOptions::rocksdb().comparator(order)).unwrap();
+    ["c", "b", "a"].iter().for_each(|it| writer.put(it.as_bytes(), it.as_bytes()).unwrap());
+    writer.finish().unwrap();
+    for order in ["reverse", "example.Backwards=reverse"] {
+        assert_eq!(run(["get", &table, "b", "--comparator", order]).stdout, "b\n");
+        let copy = out("copy.sst");
+        let ran = run(["compact", &table, "-o", &copy, "--force", "--comparator", order]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let info = run(["info", &copy, "--format", "json"]).json();
+        assert_eq!(info[0]["comparator"], "example.Backwards");
+    }
+}
+
+/// A table of LevelDB alone, in an order that is found out.
+#[test]
+fn tables_in_another_order_can_be_rewritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = |name: &str| folder.path().join(name).display().to_string();
+    let table = out("lonely.ldb");
+    fs::copy(testdata("real/chromium/IndexedDB.leveldb/000005.ldb"), &table).unwrap();
+    let expected = pairs(&scan(&table, &[]).json());
+    for (command, options) in
+        [("compact", ["--profile", "leveldb"]), ("refilter", ["--filter", "bloomfilter:8"])]
+    {
+        let new = out(&format!("{command}.ldb"));
+        let ran = run([command, &table, "-o", &new].into_iter().chain(options));
+        assert_eq!(ran.status, 0, "{command}: {}", ran.stderr);
+        assert!(ran.stderr.contains("using idb_cmp1"), "{}", ran.stderr);
+        assert_eq!(pairs(&scan(&new, &[]).json()), expected, "{command}");
+    }
+}
+
+/// The entries can be listed without the values that are missing.
+#[test]
+fn missing_blob_files_do_not_end_a_list_of_entries() {
+    let folder = copy("rocksdict-blobs");
+    let database = folder.path().join("db").display().to_string();
+    let list = || run(["scan", &database, "--internal", "--column-family", "blobs", "--json"]);
+    let before = list();
+    assert_eq!((before.status, before.stderr.as_str()), (0, ""));
+    let is_blob = |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "blob");
+    let blobs = fs::read_dir(&database).unwrap().map(|it| it.unwrap().path()).filter(is_blob);
+    blobs.for_each(|path| fs::remove_file(path).unwrap());
+    let after = list();
+    assert_eq!(after.status, 0, "{}", after.stderr);
+    assert_eq!(after.stderr.matches("values are missing").count(), 1, "{}", after.stderr);
+    assert_eq!(after.json().len(), before.json().len());
+    assert!(after.json().iter().any(|it| it["value"].is_null() && it["blob"].is_object()));
+}
+
+/// What is beside the tables of a database is not damaged, and logs can be searched.
+#[test]
+fn other_files_are_described_and_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, kind) in [("LOG", "info-log"), ("LOCK", "other")] {
+        let path = folder.path().join(name).display().to_string();
+        fs::write(&path, "2026/11/19 RocksDB version: 9.8.4\n").unwrap();
+        let ran = run(["info", &path, "--json"]);
+        assert_eq!((ran.status, &ran.json()[0]["kind"]), (0, &json!(kind)), "{}", ran.stderr);
+    }
+    let log = "databases/rocksdb-wal-plus-tables/000012.log";
+    let list = |options: &[&str]| {
+        let arguments = ["scan", "--internal", log].into_iter().chain(JSON);
+        pairs(&run(arguments.chain(options.iter().copied())).json())
+    };
+    let all = list(&[]);
+    let prefix = &all[0].0[..all[0].0.len() - 2];
+    let expected: Vec<_> = all.iter().filter(|(key, _)| key.starts_with(prefix)).cloned().collect();
+    assert_eq!(list(&["--prefix", prefix]), expected);
+    assert_eq!(list(&["--prefix", &format!("0x{prefix}")]), expected);
+    assert_eq!(run(["scan", "--internal", log, "--from", "a"]).status, 2);
 }

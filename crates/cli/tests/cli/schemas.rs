@@ -74,7 +74,7 @@ fn of_advice_on_every_database() {
     let choice = "filter=ribbonfilter:8;partition_filters=true;block_size=8192";
     for path in databases() {
         for options in [
-            &["--measure", "200"][..],
+            &["--measure=200"][..],
             &["--budget", "3KiB", "--hit-rate", "0.9999", "--cache-size", "64KiB"],
             &["--what-if", choice],
         ] {

@@ -64,6 +64,9 @@ fn names_of_ldb_and_sst_dump_have_tips() {
         &["--file=x", "--command=scan"],
         &["--db=x", "scan"],
         &["--output_hex", "x"],
+        &["sst_dump", "--file=x"],
+        &["--max_keys=3", "x"],
+        &["--no_value", "x"],
     ]
     .map(tip)
     .join("\n");
@@ -75,7 +78,10 @@ fn names_of_ldb_and_sst_dump_have_tips() {
         --command=raw: tip: use `sst verify` for check, `sst scan`, `sst dump` for raw
         --file=x: tip: files are arguments, as in `sst info FILE`
         --db=x: tip: the database is an argument, as in `sst scan DB`
-        --output_hex: tip: use `--hex`"#]]
+        --output_hex: tip: use `--hex`
+        sst_dump: tip: use `sst verify`, `sst scan` and `sst dump`
+        --max_keys=3: tip: use `--limit N`
+        --no_value: tip: use `--keys-only`"#]]
     .assert_eq(&all);
 }
 

@@ -183,6 +183,13 @@ impl Compaction {
     /// Requires the same comparator for all inputs.
     fn agree(&mut self, comparator: &Comparator) -> Result<()> {
         match &self.comparator {
+            // An order that was given without the name that the inputs have for it.
+            Some(ours)
+                if self.options.comparator.as_ref() == Some(ours) && comparator.order() == ours =>
+            {
+                self.comparator = Some(comparator.clone());
+                Ok(())
+            }
             Some(ours) if ours != comparator => Err(Error::invalid_input(format!(
                 "cannot merge tables with different comparators ({comparator} and {ours})"
             ))),

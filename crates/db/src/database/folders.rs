@@ -14,6 +14,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use sstkit_table::RocksDbVersion;
 use sstkit_table::raw::Engine;
 
 use super::settings::Settings;
@@ -71,17 +72,25 @@ pub(super) fn named(database: &Path, configured: &str) -> PathBuf {
     }
 }
 
-/// Whether a log directory is that of the database itself, at the time when OPTIONS was written.
-/// RocksDB used to write it even if it was the default.
-pub(super) fn is_own(database: &Path, wal_dir: &Path) -> bool {
+/// Whether a directory that OPTIONS names is that of the database.
+pub(super) fn is_same(database: &Path, folder: &Path) -> bool {
+    let resolved = file_system::canonicalize(database).ok();
+    resolved.is_some() && file_system::canonicalize(folder).ok() == resolved
+}
+
+/// The first version that writes `wal_dir` only if it is not the directory of the database.
+const FIRST_WITHOUT_OWN: (u32, u32) = (6, 24);
+
+/// Whether a log directory that does not exist may be that of the database itself, which was moved:
+/// RocksDB used to write it even if it was the default. What was moved with its name says nothing
+/// more, since directories of logs are also named like this (`/data/mydb`, `/wal/mydb`).
+pub(super) fn may_be_own(database: &Path, wal_dir: &Path, written_by: Option<&str>) -> bool {
     let resolved = file_system::canonicalize(database);
-    let is_same =
-        |path: &Path| file_system::canonicalize(path).ok() == resolved.as_ref().ok().cloned();
-    let has_same_name = || resolved.as_ref().is_ok_and(|it| it.file_name() == wal_dir.file_name());
-    match file_system::exists(wal_dir) {
-        true => is_same(wal_dir),
-        false => has_same_name(),
-    }
+    let version = written_by.and_then(|text| text.parse::<RocksDbVersion>().ok());
+    let (major, minor) = FIRST_WITHOUT_OWN;
+    resolved.is_ok_and(|it| it.file_name() == wal_dir.file_name())
+        && !file_system::exists(wal_dir)
+        && version.is_none_or(|it| it < RocksDbVersion::new(major, minor))
 }
 
 /// A directory beside that of the database that has logs which are needed: one with the name of
@@ -178,6 +187,49 @@ pub(super) fn find_tables(
         caveats.push(Caveat::new(CaveatKind::LeftOut, message));
     }
     found.into_iter().collect()
+}
+
+/// What says that logs are missing, though OPTIONS names no directory that is missing: that the
+/// MANIFEST tracks them, or that there is nothing at all. A log number alone says nothing: after a
+/// recovery it may be that of a log that was never written to.
+pub(super) fn lost_logs(
+    database: &Path,
+    state: &ManifestState,
+    settings: &Settings<'_>,
+    is_needed: impl Fn(u64) -> bool,
+    found: &[(u64, PathBuf)],
+) -> Option<Caveat> {
+    // As RocksDB, which refuses to open it.
+    let is_missing = |(number, synced): (&u64, &Option<u64>)| {
+        let is_found = found.iter().any(|(it, _)| it == number);
+        (synced.is_some() && is_needed(*number) && !is_found).then_some(*number)
+    };
+    if let Some(number) = state.wals.iter().find_map(is_missing) {
+        let message = format!(
+            "{} is missing, which the MANIFEST names: its writes are missing (use --wal-dir to name \
+             its directory)",
+            FileName::Log(number)
+        );
+        return Some(Caveat::new(CaveatKind::LeftOut, message).about(database));
+    }
+    let mut families = state.column_families.values();
+    if !found.is_empty() || families.any(|family| family.files().next().is_some()) {
+        return None;
+    }
+    let (kind, why) = match settings.file.database().wal_dir() {
+        Some(folder) => (CaveatKind::LeftOut, format!("OPTIONS names the log directory {folder}")),
+        // RocksDB writes OPTIONS whenever it opens a database.
+        None if settings.file.rocksdb_version().is_none() => {
+            let why = "OPTIONS, which would name a log directory, is missing as well";
+            (CaveatKind::Assumed, why.to_owned())
+        }
+        None => return None,
+    };
+    let message = format!(
+        "there are neither tables nor logs, and {why}: writes that are only in logs may be missing \
+         (use --wal-dir to name their directory)"
+    );
+    Some(Caveat::new(kind, message).about(database))
 }
 
 /// Checks that a directory exists that the caller has named.

@@ -97,7 +97,11 @@ fn try_open(
     let mut needed = Vec::new();
     if options.replay_logs || options.list_logs {
         let is_needed = |number| is_needed(number, engine, &state, &settings);
+        let said = caveats.len();
         needed = settings.logs(path, is_needed, &mut caveats)?;
+        if engine == Engine::RocksDb && options.placed_files.is_none() && caveats.len() == said {
+            caveats.extend(folders::lost_logs(path, &state, &settings, is_needed, &needed));
+        }
     }
     if options.replay_logs {
         let read = needed.iter().try_for_each(|(number, log)| logs.read(*number, log));

@@ -186,10 +186,12 @@ impl<'a> Settings<'a> {
             }
         } else if let Some(configured) = self.wal_dir() {
             let folder = folders::named(path, configured);
-            if file_system::is_folder(&folder) && !folders::is_own(path, &folder) {
+            let is_own = folders::is_same(path, &folder);
+            if file_system::is_folder(&folder) && !is_own {
                 logs.append(&mut needed(&folder)?);
             }
-            if logs.is_empty() && !folders::is_own(path, &folder) {
+            if logs.is_empty() && !is_own {
+                let written_by = self.file.rocksdb_version();
                 match folders::find_logs(path, Path::new(configured), &is_needed) {
                     Some(found) => {
                         logs = needed(&found)?;
@@ -198,6 +200,7 @@ impl<'a> Settings<'a> {
                     None if file_system::is_folder(&folder) => {
                         caveats.push(missing_logs(&folder, "has no logs that are needed"));
                     }
+                    None if folders::may_be_own(path, &folder, written_by) => {}
                     None => caveats.push(missing_logs(&folder, "does not exist")),
                 }
             }

@@ -38,6 +38,8 @@ use crate::error::{Error, Result};
 pub const MAX_BLOB_SIZE: usize = 1 << 30;
 
 const MAGIC: u32 = 0x0024_8f37;
+/// Of the blob files of Titan (TiKV), which have the same names and another format.
+pub(crate) const TITAN_MAGIC: [u8; 4] = 0x2be0_a614_u32.to_le_bytes();
 const VERSION: u32 = 1;
 const HEADER_SIZE: usize = 4 + 4 + 4 + 1 + 1 + 8 + 8;
 const FOOTER_SIZE: usize = 4 + 8 + 8 + 8 + CRC_SIZE;
@@ -148,7 +150,11 @@ impl<S: Source> BlobFile<S> {
             return Err(Error::mismatch("the blob file is too short", expected, size));
         }
         let source = ReadAhead::new(source);
-        let header = BlobFileHeader::decode_from(&read(&source, size, 0, HEADER_SIZE)?)?;
+        let bytes = read(&source, size, 0, HEADER_SIZE)?;
+        if bytes.starts_with(&TITAN_MAGIC) {
+            return Err(Error::unsupported("a blob file of Titan (TiKV)"));
+        }
+        let header = BlobFileHeader::decode_from(&bytes)?;
         Ok(Self { source, size, header, blob_count: None })
     }
 

@@ -23,6 +23,7 @@ mod read_ahead;
 mod write_batch;
 
 pub use backup_meta::{BackupMeta, BackupMetaFile};
+pub(crate) use blob_file::TITAN_MAGIC;
 pub use blob_file::{BlobFile, BlobFileHeader, BlobRecord, BlobRecords, MAX_BLOB_SIZE};
 pub use file_name::{FileName, parse_current};
 pub use log::{

@@ -2,11 +2,12 @@
 //!
 //! Only the header and the key of a record are read; its value is verified with the blob file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sstkit_table::raw::BlobIndex;
+use sstkit_table::raw::{BlobIndex, EntryKind};
+use sstkit_table::visibility::InternalIterator;
 use sstkit_table::{KeyExcerpt, ReferenceVisitor, Source};
 
 use super::report::{FileVerification, VerifyProblem};
@@ -14,6 +15,7 @@ use crate::column_family_data::ColumnFamilyData;
 use crate::database::Database;
 use crate::file_kind::FileKind;
 use crate::file_system;
+use crate::memtable::MemtableCursor;
 use crate::raw::BlobFile;
 
 /// Blob files that are open at once.
@@ -73,6 +75,34 @@ impl<'d> BlobReferences<'d> {
         let path = self.family.blobs.path(number);
         BlobFile::open(file_system::open(&path).ok()?.into_source(), self.family.id).ok()
     }
+}
+
+/// The blob files that newest versions in the logs refer to, and that do not exist: with a key each. The
+/// MANIFEST need not list them yet.
+pub(super) fn missing_blob_files(family: &ColumnFamilyData) -> BTreeMap<u64, Vec<u8>> {
+    let mut missing = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    let mut entries = MemtableCursor::new(&family.memtable);
+    let mut more = entries.seek_to_first();
+    while matches!(more, Ok(true)) {
+        let index = match entries.kind() {
+            EntryKind::BlobIndex => BlobIndex::decode_from(entries.value()).ok(),
+            _ => None,
+        };
+        if let Some(BlobIndex::Stored { file: number @ 1.., .. }) = index
+            && !missing.contains_key(&number)
+            && !found.contains(&number)
+        {
+            match file_system::exists(&family.blobs.path(number)) {
+                true => drop(found.insert(number)),
+                false => {
+                    missing.insert(number, family.keys.bare(entries.user_key()).to_vec());
+                }
+            }
+        }
+        more = entries.next_user_key(0);
+    }
+    missing
 }
 
 pub(super) struct ReferenceCheck<'c> {

@@ -32,9 +32,9 @@ use std::sync::Arc;
 use sstkit_coding::fixed::decode_fixed64;
 use sstkit_coding::setters;
 use sstkit_table::raw::{Engine, InternalKey};
-use sstkit_table::{Comparator, Table, VerifyOptions, VerifyProgress};
+use sstkit_table::{Comparator, KeyExcerpt, Table, VerifyOptions, VerifyProgress};
 
-use self::blob_references::{BlobReferences, ReferenceCheck};
+use self::blob_references::{BlobReferences, ReferenceCheck, missing_blob_files};
 use self::live_files::LiveFiles;
 pub use self::log_contents::LogContents;
 use self::log_contents::{verify_log, verify_manifest};
@@ -218,6 +218,13 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
         self.directory.order_checked |= is_ordered;
         let blobs =
             BlobReferences::new(database, family).filter(|_| database.engine() == Engine::RocksDb);
+        for (number, key) in missing_blob_files(family) {
+            let message = format!(
+                "the value of {} in the log is in blob file {number}, which does not exist",
+                KeyExcerpt(&key)
+            );
+            self.directory.add(VerifyProblem::damage(message));
+        }
         let mut source_order =
             (is_ordered && database.manifest().is_some()).then(|| SourceOrder::new(family));
         for (number, run) in family.version.runs.iter().enumerate() {

@@ -98,6 +98,43 @@ fn a_blob_file_that_no_table_starts_with_is_not_alive() {
 }
 
 #[test]
+fn a_blob_file_that_only_the_log_refers_to_is_missed() {
+    let db = Maker::new();
+    let reference = write_blob_file(&db, b"k", b"large", true);
+    // What was written again does not need it.
+    let older = Batch::new().write(0, 0x11, &[b"gone", &[1, 51, 30, 5, 0]]).at(1);
+    let newer = Batch::new().write(0, 1, &[b"gone", b"again"]).at(2);
+    db.log(20, &[older, newer, Batch::new().write(0, 0x11, &[b"k", &reference]).at(3)]);
+    db.finish();
+    let verify = || {
+        let database = Database::open(db.path()).unwrap();
+        let mut problems = Vec::new();
+        database.verify(|report| problems.extend(report.problems));
+        problems
+    };
+    assert_eq!(verify().len(), 0, "{:?}", verify());
+    std::fs::remove_file(db.path().join("000050.blob")).unwrap();
+    let problems = verify();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].message.contains("in the log is in blob file 50"), "{problems:?}");
+}
+
+/// A reference of Titan: without a codec.
+#[test]
+fn references_into_files_of_titan_are_not_damage() {
+    let db = Maker::new();
+    let batch = Batch::new().write(0, 0x11, &[b"k", &[1, 5, 12, 0xe8, 0x07]]).at(1);
+    db.log(20, &[batch]);
+    db.finish();
+    let error = Database::open(db.path()).unwrap().get(b"k").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    let titan = db.path().join("000005.blob");
+    std::fs::write(&titan, [&[0x14, 0xa6, 0xe0, 0x2b][..], &[0; 100]].concat()).unwrap();
+    let (report, _) = sstkit_db::verify_file(&titan, sstkit_db::FileKind::BlobFile, None);
+    assert_eq!(report.status, sstkit_db::VerifyStatus::Unsupported, "{report:?}");
+}
+
+#[test]
 fn the_log_may_refer_to_a_blob_file_that_is_still_written() {
     for footer in [false, true] {
         let db = Maker::new();

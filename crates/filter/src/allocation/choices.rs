@@ -105,17 +105,18 @@ pub(super) fn size_and_rate(
     let each = each.unwrap_or([(1, keys), (0, 0), (0, 0)]);
     let (mut bytes, mut rate, mut shares) = (0_u64, 0.0, 0.0);
     for (count, keys_of_each) in each.into_iter().filter(|(count, _)| *count > 0) {
-        // LevelDB adds a key for each of its versions.
-        let distinct = u128::from(keys_of_each) * u128::from(level.distinct);
-        let distinct = distinct.div_ceil(u128::from(level.keys.max(1)));
-        let [distinct, of_each] = [distinct, u128::from(keys_of_each)]
-            .map(|keys| usize::try_from(keys).unwrap_or(usize::MAX));
+        let of_each = usize::try_from(keys_of_each).unwrap_or(usize::MAX);
         let size = policy.expected_size(of_each, context)? as u64;
         let size = size.saturating_add(partitions.map_or(0, |it| it.entry_length));
         bytes = size.saturating_mul(count).saturating_add(bytes);
         let share = count.saturating_mul(keys_of_each) as f64;
-        rate += share * policy.sharded_fpr(distinct, of_each, context)?;
-        shares += share;
+        // LevelDB adds a key for each of its versions.
+        for (of_lookups, distinct) in level.shares_of_distinct() {
+            let distinct = (keys_of_each as f64 * distinct).ceil() as usize;
+            let rate_of_these = policy.sharded_fpr(distinct.min(of_each), of_each, context)?;
+            rate += share * of_lookups * rate_of_these;
+            shares += share * of_lookups;
+        }
     }
     let all = bytes.saturating_mul(level.filters).saturating_add(level.overhead);
     Some((all, if shares > 0.0 { rate / shares } else { 0.0 }))

@@ -100,6 +100,7 @@ pub use self::partitions::FilterPartitions;
 pub struct FilteredLevel {
     keys: u64,
     distinct: u64,
+    distinct_shares: Vec<(f64, f64)>,
     filters: u64,
     overhead: u64,
     partitions: Option<FilterPartitions>,
@@ -119,6 +120,7 @@ impl FilteredLevel {
         Self {
             keys,
             distinct: keys,
+            distinct_shares: Vec::new(),
             filters: 1,
             overhead: 0,
             partitions: None,
@@ -135,6 +137,14 @@ impl FilteredLevel {
     pub fn probes(&self) -> f64 {
         f64::from(self.runs) * self.reach
     }
+
+    /// The shares of lookups, and of the keys of their filters that are different.
+    fn shares_of_distinct(&self) -> Vec<(f64, f64)> {
+        match self.distinct_shares.is_empty() {
+            true => vec![(1.0, self.distinct as f64 / self.keys.max(1) as f64)],
+            false => self.distinct_shares.clone(),
+        }
+    }
 }
 
 setters! {
@@ -143,6 +153,13 @@ setters! {
     /// How many of the keys are different. Default: all. LevelDB adds each version of a key to its
     /// filters, which makes them larger, but does not set more bits. RocksDB adds each key once.
     pub fn distinct(mut self, keys: u64) { self.distinct = keys.min(self.keys); }
+
+    /// The same where some filters have more keys twice than others, which have most of the false positives
+    /// then: the share of lookups of such filters, and the share of their keys that are different.
+    /// Default: the same for all.
+    pub fn distinct_shares(mut self, shares: &[(f64, f64)]) {
+        self.distinct_shares = shares.to_vec();
+    }
 
     /// The number of filters over which the keys are distributed: files, or for LevelDB the parts of
     /// 2 KiB of data files in which blocks start. Default: 1.

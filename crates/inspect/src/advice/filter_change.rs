@@ -113,6 +113,11 @@ impl FilterChange {
             whole_key_filtering: choice.whole_key_filtering,
         };
         let filters = filter_levels(database, &keys, options)?;
+        let exists = |level: &u32| filters.levels.iter().any(|it| it.level == Some(*level));
+        if let Some(level) = choice.level_filters.keys().find(|level| !exists(level)) {
+            let what = format!("filter.{level}: the database has no tables in level {level}");
+            return Err(sstkit_table::Error::invalid_input(what).into());
+        }
         Self::new(&Situation::new(database, &filters, options), choice, path)
     }
 }

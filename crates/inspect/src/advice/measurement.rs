@@ -35,6 +35,9 @@ pub struct MeasuredReads {
     pub wasted_seek_reads: f64,
     /// Each column family from the newest level to the oldest.
     pub levels: Vec<MeasuredLevel>,
+    /// What could not be measured, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// What was counted in a level, for keys that are not found.
@@ -63,6 +66,13 @@ pub(super) fn measure(
     let mut measured = MeasuredReads::default();
     let (mut found, mut reads_found, mut reads, mut seek_reads) = (0, 0, 0, 0);
     for (family, keys) in samples.iter().filter(|(_, keys)| !keys.is_empty()) {
+        let name = family.name();
+        if family.comparator().is_err() {
+            let note =
+                format!("column family {name:?} is not measured: the order of its keys is unknown");
+            measured.notes.push(note);
+            continue;
+        }
         let count = lookups.saturating_mul(keys.len() as u64).div_ceil(all).max(1);
         let in_family = |file: &&FilteredFile| file.column_family.as_deref() == Some(family.name());
         let has_only_prefixes =
@@ -71,11 +81,17 @@ pub(super) fn measure(
             && files.iter().filter(in_family).any(has_only_prefixes);
         let targets = SeekTargets::new(family, keys);
         let mut pass = Pass { family, keys, count, only_prefixes, targets };
-        let levels = pass.not_found()?;
-        measured.lookups += count;
+        let (not_found, levels) = pass.not_found()?;
+        measured.lookups += not_found;
+        if not_found == 0 {
+            measured.notes.push(format!(
+                "column family {name:?}: no lookups of keys that are not found, since no such keys could be \
+                 made that are valid in its order"
+            ));
+        }
         reads += levels.values().map(|(_, reads)| reads).sum::<u64>();
         measured.levels.extend(levels.into_iter().map(|(level, (probes, reads))| MeasuredLevel {
-            column_family: family.name().to_owned(),
+            column_family: name.to_owned(),
             level,
             probes: probes as f64,
             wasted_reads: reads as f64,
@@ -109,22 +125,27 @@ struct Pass<'p> {
 }
 
 impl Pass<'_> {
-    /// For each level the files in whose range the keys were, and those that were read.
-    fn not_found(&mut self) -> Result<BTreeMap<u32, (u64, u64)>> {
+    /// The number of lookups; for each level the files in whose range the keys were, and those that were
+    /// read.
+    fn not_found(&mut self) -> Result<(u64, BTreeMap<u32, (u64, u64)>)> {
         let before = files_read(&self.family.stats());
+        let mut lookups = 0;
         for number in 0..self.count {
             let key = match self.only_prefixes {
                 true => self.targets.key_with_new_prefix(number)?,
-                false => self.targets.new_key(number),
+                false => self.targets.new_key(number)?,
             };
-            self.family.get(&key)?;
+            if let Some(key) = key {
+                self.family.get(&key)?;
+                lookups += 1;
+            }
         }
         let mut after = files_read(&self.family.stats());
         for (level, (probes, reads)) in &mut after {
             let (probes_before, reads_before) = before.get(level).copied().unwrap_or_default();
             (*probes, *reads) = (*probes - probes_before, *reads - reads_before);
         }
-        Ok(after)
+        Ok((lookups, after))
     }
 
     /// Lookups of keys that are found, and the files that they read besides those with the key.
@@ -158,7 +179,7 @@ impl Pass<'_> {
         }
         let before = data_blocks(&self.family.stats());
         for prefix in &prefixes {
-            self.family.prefix(prefix).next().transpose()?;
+            self.targets.seek(prefix).next().transpose()?;
         }
         Ok((prefixes.len() as u64, data_blocks(&self.family.stats()) - before))
     }

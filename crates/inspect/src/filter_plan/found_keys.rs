@@ -88,7 +88,7 @@ impl<'f> FoundLookups<'f> {
 }
 
 /// Whether a table has entries of a key.
-fn contains(table: &InspectedTable, key: &[u8]) -> Result<bool> {
+pub(super) fn contains(table: &InspectedTable, key: &[u8]) -> Result<bool> {
     if let Some(filter) = table.table().filter()
         && !filter.may_contain(key)?
     {

@@ -39,12 +39,21 @@ impl SampleSize {
     }
 }
 
+/// How many classes of filters there are by the share of their keys that are different, and one more for
+/// those without duplicates.
+const CLASSES: usize = 8;
+
+/// The different keys of filters, and the same times their share of all keys there, by that share.
+pub(super) type DistinctShares = [(f64, f64); CLASSES + 1];
+
 /// The keys of a new filter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyCount {
     pub(super) keys: u64,
     /// Those that are different.
     pub(super) distinct: u64,
+    /// The filters of a filter block by the duplicates in them.
+    pub(super) distinct_shares: DistinctShares,
     /// Filters over which they are distributed.
     pub(super) filters: u64,
     /// Bytes that these take besides.
@@ -70,6 +79,7 @@ impl KeyCount {
         let exact = |keys| Self {
             keys,
             distinct: keys,
+            distinct_shares: DistinctShares::default(),
             filters: 1,
             overhead: 0,
             partitions: None,
@@ -152,6 +162,7 @@ struct Estimate {
     entries: u64,
     /// Keys and prefixes that differ from the one before.
     added: u64,
+    distinct_shares: DistinctShares,
     is_estimated: bool,
     /// Parts of the file in which a data block starts.
     parts_with_blocks: u64,
@@ -167,6 +178,7 @@ impl Estimate {
         KeyCount {
             keys: self.entries,
             distinct: self.added,
+            distinct_shares: self.distinct_shares,
             filters: self.parts_with_blocks.max(1),
             overhead: FILTER_BLOCK_END + FILTER_OFFSET * (parts - self.parts_with_blocks),
             partitions: None,
@@ -197,6 +209,7 @@ fn estimate(
     let mut index = view.index()?;
     let mut before: Option<BlockHandle> = None;
     let (mut number, mut read) = (0, 0);
+    let mut distinct_shares = DistinctShares::default();
     while index.advance()? {
         // In the middle of each part.
         if number % step == step / 2 {
@@ -204,7 +217,14 @@ fn estimate(
             if let Some(before) = before {
                 counted.block(table, before, false)?;
             }
+            let so_far = (counted.entries, counted.added);
             counted.block(table, index.handle(), true)?;
+            let (entries, added) = (counted.entries - so_far.0, counted.added - so_far.1);
+            // The versions of a key may be in two blocks, and so in two filters.
+            let keys = added.max(1) as f64;
+            let distinct = (keys / entries.max(1) as f64).min(1.0);
+            let class = &mut distinct_shares[(distinct * CLASSES as f64) as usize];
+            *class = (class.0 + keys, class.1 + keys * distinct);
             read += 1;
         }
         before = Some(index.handle());
@@ -217,6 +237,7 @@ fn estimate(
     Ok(Estimate {
         entries: scaled(counted.entries),
         added: scaled(counted.added),
+        distinct_shares,
         is_estimated: read < blocks,
         parts_with_blocks,
         last_block: last_block.unwrap_or(0),

@@ -7,7 +7,7 @@ use sstkit_filter::{Destination, FilteredLevel};
 use sstkit_table::RocksDbVersion;
 use sstkit_table::raw::{Engine, FormatVersion};
 
-use super::key_count::{KeyCount, SampleSize};
+use super::key_count::{DistinctShares, KeyCount, SampleSize};
 use super::{FilterLevels, PlannedKeys, TableMemory};
 use crate::database::open_level_file;
 use crate::error::Result;
@@ -178,6 +178,22 @@ fn ignores_filter_blocks(database: &Database) -> bool {
         && version.is_none_or(|version: RocksDbVersion| version >= IGNORED_SINCE)
 }
 
+/// The filters of files by the duplicates in them: how many of the different keys they have, and the share
+/// of their own keys that are different. Nothing if no file has a filter block.
+fn distinct_shares<'f>(counts: impl Iterator<Item = &'f KeyCount>) -> Vec<(f64, f64)> {
+    let mut sums = DistinctShares::default();
+    for count in counts {
+        let sampled: f64 = count.distinct_shares.iter().map(|(keys, _)| keys).sum();
+        let weight = count.distinct as f64 / sampled.max(1.0);
+        for (sum, (keys, distinct)) in sums.iter_mut().zip(count.distinct_shares) {
+            *sum = (sum.0 + weight * keys, sum.1 + weight * distinct);
+        }
+    }
+    let all: f64 = sums.iter().map(|(keys, _)| keys).sum();
+    let used = sums.into_iter().filter(|(keys, _)| *keys > 0.0);
+    used.map(|(keys, distinct)| (keys / all, distinct / keys)).collect()
+}
+
 /// The filters of the files with these numbers, all of one level.
 fn summarize(
     files: &[FilteredFile],
@@ -202,6 +218,7 @@ fn summarize(
     let runs = u32::try_from(runs.len()).unwrap_or(u32::MAX).max(1);
     let mut shape = FilteredLevel::new(keys)
         .distinct(distinct)
+        .distinct_shares(&distinct_shares(of_level().map(|(file, _)| &file.count)))
         .filters(filters)
         .overhead(overhead)
         .runs(runs)

@@ -6,15 +6,20 @@
 //!                                              files
 //! a new prefix    user\x9f\x02…                a prefix with a random end
 //! ```
+//!
+//! In a user-made order such keys may be anywhere. There, a new key is one between the same sampled
+//! keys, and prefixes are not searched for.
 
-use sstkit_db::ColumnFamily;
+use std::ops::Bound;
 
+use sstkit_db::{ColumnFamily, DatabaseIter};
+
+use super::family_runs::FamilyRuns;
+use super::found_keys::contains;
 use super::key_sample::SampledKey;
 use crate::error::Result;
-use crate::filter_report::Random;
+use crate::filter_report::NewKeys;
 
-/// The random bytes of a key that is not found.
-const RANDOM_BYTES: usize = 8;
 /// The random bytes at the end of a prefix, as many of them as possible.
 const RANDOM_PREFIX_BYTES: [usize; 5] = [8, 4, 3, 2, 1];
 
@@ -23,13 +28,24 @@ pub(crate) struct SeekTargets<'f> {
     family: &'f ColumnFamily,
     keys: &'f [SampledKey],
     range: TableRange,
-    random: Random,
+    new_keys: NewKeys,
+    /// In a user-made order: the keys in this order, and the files.
+    ordered: Option<(Vec<&'f [u8]>, FamilyRuns<'f>)>,
 }
 
 impl<'f> SeekTargets<'f> {
     /// There must be a key.
     pub(crate) fn new(family: &'f ColumnFamily, keys: &'f [SampledKey]) -> Self {
-        Self { family, keys, range: TableRange::of(family), random: Random::new() }
+        let order = family.comparator().ok();
+        let new_keys = NewKeys::new(order);
+        let runs = FamilyRuns::of(family).filter(|_| new_keys.is_user_made());
+        let ordered = order.zip(runs).map(|(order, runs)| {
+            let mut ordered: Vec<&[u8]> = keys.iter().map(|it| it.key.as_slice()).collect();
+            ordered.sort_by(|a, b| order.compare_without_timestamp(a, b));
+            ordered.dedup();
+            (ordered, runs)
+        });
+        Self { family, keys, range: TableRange::of(family), new_keys, ordered }
     }
 
     /// A sampled key.
@@ -37,24 +53,36 @@ impl<'f> SeekTargets<'f> {
         &self.keys[(number % self.keys.len() as u64) as usize]
     }
 
-    /// A key that is not found.
-    pub(crate) fn new_key(&mut self, number: u64) -> Vec<u8> {
-        let mut key = self.sampled(number).key.clone();
-        let end = key.len();
-        key.resize(end + RANDOM_BYTES, 0);
-        self.random.fill(&mut key[end..]);
-        key
+    /// A key that is not found. There may be none, in an order that not all keys are valid in.
+    pub(crate) fn new_key(&mut self, number: u64) -> Result<Option<Vec<u8>>> {
+        let key = self.sampled(number).key.as_slice();
+        let (Some((ordered, runs)), Ok(order)) = (&mut self.ordered, self.family.comparator())
+        else {
+            return Ok(self.new_keys.like(key, (key, key)));
+        };
+        let place = ordered.partition_point(|it| order.compare_without_timestamp(it, key).is_lt());
+        let before = place.checked_sub(1).map_or(key, |it| ordered[it]);
+        let after = ordered.get(place + 1).copied().unwrap_or(key);
+        let Some(key) = self.new_keys.like(key, (before, after)) else { return Ok(None) };
+        for run in 0..runs.runs.len() {
+            if let Some((_, file)) = runs.file_with(run, &key)
+                && contains(runs.table(&file)?, &key)?
+            {
+                return Ok(None);
+            }
+        }
+        Ok(Some(key))
     }
 
     /// A key whose prefix no key has.
-    pub(crate) fn key_with_new_prefix(&mut self, number: u64) -> Result<Vec<u8>> {
+    pub(crate) fn key_with_new_prefix(&mut self, number: u64) -> Result<Option<Vec<u8>>> {
         let mut key = self.sampled(number).key.clone();
         match self.prefix(number)? {
             Some(prefix) if prefix.len() <= key.len() => {
                 key[..prefix.len()].copy_from_slice(&prefix);
-                Ok(key)
+                Ok(Some(key))
             }
-            _ => Ok(self.new_key(number)),
+            _ => self.new_key(number),
         }
     }
 
@@ -62,14 +90,17 @@ impl<'f> SeekTargets<'f> {
     /// possible. There may be none, if prefixes are short. Without a prefix extractor, a new key.
     pub(crate) fn prefix(&mut self, number: u64) -> Result<Option<Vec<u8>>> {
         let Some(extractor) = self.family.prefix_extractor() else {
-            return Ok(Some(self.new_key(number)));
+            return self.new_key(number);
         };
+        if self.ordered.is_some() {
+            return Ok(None);
+        }
         let key = &self.sampled(number).key;
         let Some(prefix) = extractor.prefix(key) else { return Ok(None) };
         for random_bytes in RANDOM_PREFIX_BYTES {
             let mut prefix = prefix.to_vec();
             let start = prefix.len().saturating_sub(random_bytes).max(prefix.len() / 2);
-            self.random.fill(&mut prefix[start..]);
+            self.new_keys.fill(&mut prefix[start..]);
             if self.range.includes(&prefix, self.family)
                 && self.family.prefix(&prefix).next().transpose()?.is_none()
             {
@@ -77,6 +108,15 @@ impl<'f> SeekTargets<'f> {
             }
         }
         Ok(None)
+    }
+
+    /// The keys with a [prefix](Self::prefix): there are none.
+    pub(crate) fn seek(&self, prefix: &[u8]) -> DatabaseIter {
+        match self.ordered {
+            None => self.family.prefix(prefix),
+            // Keys that start alike may be anywhere: all would be read.
+            Some(_) => self.family.range((Bound::Included(prefix), Bound::Included(prefix))),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod absent_keys;
 mod key_probes;
 mod lookups;
+mod new_keys;
 mod place;
 mod sampling;
 mod total;
@@ -15,9 +16,9 @@ use sstkit_filter::{FilterKind, FilterLayout};
 use sstkit_table::raw::property_names;
 use sstkit_table::{Result, TableFilter};
 
-pub(crate) use self::absent_keys::Random;
 use self::key_probes::KeyProbes;
 pub(crate) use self::lookups::shares;
+pub(crate) use self::new_keys::NewKeys;
 pub(crate) use self::place::LookupSpace;
 use self::place::RunPlace;
 use self::sampling::SampleBudget;

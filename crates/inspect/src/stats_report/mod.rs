@@ -52,7 +52,7 @@ pub struct StatsReport {
 pub struct FamilyStats {
     /// The name; `None` for a table.
     pub name: Option<String>,
-    /// Different keys; `None` in an estimate.
+    /// Different keys; `None` in an estimate, or if several files have keys in an unknown order.
     pub keys: Option<u64>,
     /// Keys that have a value; `None` in an estimate, or if the order of the keys is unknown.
     pub visible_keys: Option<u64>,
@@ -255,10 +255,13 @@ impl FamilyStats {
         if levels.is_empty() && contents.is_some() {
             totals = EntryTotals::counted(&FileAnalysis::default(), is_ordered);
         }
+        // In an unknown order, the versions of a key are found in one file only.
+        let sources = analysis.files.iter().filter(|file| file.counts.entries() > 0).count();
+        let knows_keys = is_ordered || sources <= 1;
         let place = lists::Places::new(&analysis.files);
         Self {
             name: name.map(str::to_owned),
-            keys: contents.map(|it| it.keys),
+            keys: contents.filter(|_| knows_keys).map(|it| it.keys),
             visible_keys: contents.filter(|it| it.is_ordered).map(|it| it.visible_keys),
             size: levels.iter().map(|level| level.size).sum(),
             log_entries: 0,
@@ -267,7 +270,7 @@ impl FamilyStats {
             key_sizes: contents.map(|it| (&it.key_sizes).into()),
             value_sizes: contents.map(|it| (&it.value_sizes).into()),
             largest_values: place.largest_values(contents, encoding),
-            most_versions: lists::most_versions(contents, encoding),
+            most_versions: lists::most_versions(contents.filter(|_| knows_keys), encoding),
             tombstones: place.tombstones(contents.filter(|it| it.is_ordered), encoding),
             range_tombstones: RangeTombstonesReport::of(analysis, encoding),
             prefixes: analysis.prefixes.as_ref().map(|it| PrefixReport::of(it, encoding, top)),

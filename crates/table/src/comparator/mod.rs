@@ -88,6 +88,12 @@ pub trait KeyOrder: fmt::Debug + Send + Sync {
     fn describe_key(&self, _key: &[u8]) -> Option<String> {
         None
     }
+
+    /// Whether a key is one of those that the order is meant for. Others are ordered, too, but not where
+    /// one who knows the keys would expect them.
+    fn is_valid_key(&self, _key: &[u8]) -> bool {
+        true
+    }
 }
 
 /// The order of the user keys in a table.
@@ -183,6 +189,14 @@ impl Comparator {
         match self {
             Self::User(order) => order.describe_key(key),
             _ => None,
+        }
+    }
+
+    /// Whether a key is one of those that the order is [meant for](KeyOrder::is_valid_key).
+    pub fn is_valid_key(&self, key: &[u8]) -> bool {
+        match self {
+            Self::User(order) => order.is_valid_key(key),
+            _ => true,
         }
     }
 }

@@ -66,4 +66,8 @@ impl KeyOrder for NamedOrder {
     fn describe_key(&self, key: &[u8]) -> Option<String> {
         self.order.describe_key(key)
     }
+
+    fn is_valid_key(&self, key: &[u8]) -> bool {
+        self.order.is_valid_key(key)
+    }
 }

@@ -47,6 +47,9 @@ fn print_now(page: &mut Page, advice: &Advice) -> io::Result<()> {
         for (name, text) in measured_lines(measured, advice) {
             grid.pair(name, text);
         }
+        for note in &measured.notes {
+            grid.pair("", note.clone());
+        }
     }
     grid.print(page)
 }

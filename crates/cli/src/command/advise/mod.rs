@@ -9,7 +9,7 @@ use anyhow::{Result, bail, ensure};
 use sstkit_db::DatabaseOptions;
 use sstkit_inspect::{Advice, AdviceOptions, WhatIf};
 
-use crate::args::{FormatArgs, LimitArgs, SetIfGiven as _, TableFolderArgs, names};
+use crate::args::{FormatArgs, LimitArgs, OrderArgs, SetIfGiven as _, TableFolderArgs};
 use crate::database;
 use crate::output::{Page, ProgressBar, units};
 use crate::status::Status;
@@ -60,16 +60,16 @@ pub(crate) struct Args {
     cache_size: u64,
 
     /// Do N lookups and seeks, and count what they read [default N: 100000]
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = DEFAULT_LOOKUPS)]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
+          default_missing_value = DEFAULT_LOOKUPS)]
     measure: Option<u64>,
 
     /// Evaluate these settings, too
     #[arg(long, value_name = "SETTINGS")]
     what_if: Option<WhatIf>,
 
-    /// Key order, where DB does not say it
-    #[arg(long, value_name = "NAME", value_parser = names::comparator)]
-    comparator: Option<sstkit_table::Comparator>,
+    #[command(flatten)]
+    order: OrderArgs,
 
     #[command(flatten)]
     tables: TableFolderArgs,
@@ -102,6 +102,7 @@ impl Args {
 
     fn advice(&self, path: &Path) -> Result<(Advice, Status)> {
         let (database, status) = database::open(path, &self.database_options())?;
+        database::print_family_caveats(&database);
         let options = AdviceOptions::default()
             .hit_rate(self.hit_rate)
             .cache_size(self.cache_size)
@@ -120,10 +121,10 @@ impl Args {
 
     /// Logs do not matter, as their entries have no filters.
     fn database_options(&self) -> DatabaseOptions {
-        DatabaseOptions::default()
+        let options = DatabaseOptions::default()
             .max_block_size(self.limits.max_block_size)
             .replay_logs(false)
-            .table_folders(&self.tables.db_path)
-            .set_if_given(self.comparator.clone(), DatabaseOptions::comparator)
+            .table_folders(&self.tables.db_path);
+        self.order.add_to_database(options)
     }
 }

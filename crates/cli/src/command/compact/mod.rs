@@ -18,19 +18,20 @@ use sstkit_db::{
     BulkManifest, ColumnFamily, Compaction, CompactionCounts, CompactionOptions, CompactionSummary,
     Database, DatabaseOptions, SequenceNumbers,
 };
-use sstkit_table::{MergeOperator, Table, TableOptions, TableReadOptions};
+use sstkit_inspect::InspectedTable;
+use sstkit_table::{Comparator, MergeOperator, Table, TableOptions, TableReadOptions};
 
 use super::database_output::{DatabaseOutputArgs, FamilyReport};
 use super::output_args::{OutputArgs, OutputKind, check_outside};
 use crate::args::{
     DatabaseArgs, DuplicatesName, EncodingArgs, FormatArgs, KeyFormName, LimitArgs, LogArgs,
-    Profile, RangeArgs, ReadArgs, SelectedKeys, SetIfGiven as _, WriteArgs, merge_operator_named,
-    reject_unused,
+    OrderArgs, Profile, RangeArgs, ReadArgs, SelectedKeys, SetIfGiven as _, WriteArgs,
+    merge_operator_named, reject_unused,
 };
 use crate::output::{Grid, Page, stop_or_show, units};
 use crate::status::Status;
 use crate::target::Target;
-use crate::{database, interrupt};
+use crate::{database, interrupt, table_order};
 
 /// Approximate memory per thread: a block and a buffer of each input, blocks being compressed, and
 /// filter and index of the table being written.
@@ -162,6 +163,13 @@ enum Input {
 }
 
 impl Input {
+    fn comparator(&self) -> Option<&Comparator> {
+        match self {
+            Self::Table(table) => table.comparator().ok(),
+            Self::ColumnFamily(family) => family.comparator().ok(),
+        }
+    }
+
     fn add_to(&self, compaction: &mut Compaction) -> Result<()> {
         match self {
             Self::Table(table) => compaction.add_table(table)?,
@@ -279,6 +287,8 @@ impl Args {
         mut inputs: Vec<Input>,
         options: &CompactionOptions,
     ) -> Result<Compaction> {
+        let keys = self.keys.decoded(self.encoding)?;
+        inputs.iter().try_for_each(|input| keys.check(input.comparator()))?;
         let mut compaction = Compaction::new(options);
         // Inputs added later count as newer.
         if self.duplicates == Some(DuplicatesName::First) {
@@ -296,7 +306,8 @@ impl Args {
     fn open(&self, path: &Path) -> Result<Source> {
         Ok(match Target::of(path)? {
             Target::Table(path) => {
-                Source::Table(sstkit_db::open_table(&path, &self.table_options())?.0)
+                let file = InspectedTable::open(&path, &self.table_options())?;
+                Source::Table(table_order::detect(&file, &path)?.table().clone())
             }
             Target::Database(path) => {
                 Source::Database(database::open_whole(&path, &self.database_options()?)?)
@@ -352,7 +363,7 @@ impl Args {
 
     fn read_args(&self) -> ReadArgs {
         ReadArgs {
-            comparator: self.write.comparator.clone().into_iter().collect(),
+            order: OrderArgs::of(self.write.comparator.clone()),
             prefix_extractor: None,
             key_form: self.key_form,
             limits: self.limits,

@@ -146,6 +146,9 @@ impl Args {
         comparison: &mut Comparison,
         page: &mut Page,
     ) -> Result<()> {
+        let keys = self.keys.decoded(self.print.encoding)?;
+        keys.check(pair.a.comparator())?;
+        keys.check(pair.b.comparator())?;
         comparison.start(pair, page)?;
         let (a, b) = (pair.a.side(), pair.b.side());
         let encoding = self.print.encoding();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use sstkit_db::{ColumnFamily, Database, DatabaseEntry, DatabaseOptions, DiffSide, Difference};
 use sstkit_inspect::{Encoding, InspectedTable, JsonRecord};
-use sstkit_table::TableReadOptions;
+use sstkit_table::{Comparator, TableReadOptions};
 
 use crate::database;
 use crate::status::Status;
@@ -73,6 +73,15 @@ pub(super) enum Part {
 }
 
 impl Part {
+    /// The order of its keys, if it is known.
+    pub(super) fn comparator(&self) -> Option<&Comparator> {
+        match self {
+            Self::Table(file) => file.table().comparator().ok(),
+            Self::ColumnFamily(family) => family.comparator().ok(),
+            Self::Nothing => None,
+        }
+    }
+
     pub(super) fn side(&self) -> DiffSide {
         match self {
             Self::Table(file) => file.table().clone().into(),

@@ -39,8 +39,8 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "keys_from", value_name = "KEY")]
     keys: Vec<String>,
 
-    /// Look up the keys in FILE, too: one per line, in the given --encoding; blank lines are skipped. -
-    /// is standard input
+    /// Look up the keys in FILE, too: one per line, in the given --encoding; an empty line is the empty
+    /// key. - is standard input
     #[arg(long, value_name = "FILE")]
     keys_from: Option<PathBuf>,
 
@@ -129,7 +129,7 @@ impl Args {
         }
         if let Some(path) = &self.keys_from {
             let mut lines = input::open_lines(path)?;
-            while lines.advance()? {
+            while lines.advance_to_any()? {
                 let key = std::str::from_utf8(lines.text()).context("not UTF-8");
                 let key = key.and_then(|key| self.print.encoding.key(key));
                 process(&key.with_context(|| lines.location())?, &mut page)?;
@@ -174,6 +174,7 @@ impl Args {
                 writeln!(page, "{}", records::value(&record))?;
             }
             Some(record) => records::print(page, &self.owner.shown(record))?,
+            None if key.is_empty() => print_message("the empty key: not found"),
             None => print_message(&format!("{}: not found", encoding.encode(key))),
         }
         Ok(found)

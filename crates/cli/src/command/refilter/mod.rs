@@ -15,14 +15,14 @@ use sstkit_table::TableReadOptions;
 use self::policies::{FilterChoice, LevelPolicy, Policies};
 use super::output_args::check_new_output;
 use crate::args::{
-    FormatArgs, KeyFormName, LimitArgs, PathKind, ReadArgs, SetIfGiven as _, TableFolderArgs,
-    names, reject_unused,
+    FormatArgs, KeyFormName, LimitArgs, OrderArgs, PathKind, ReadArgs, SetIfGiven as _,
+    TableFolderArgs, names, reject_unused,
 };
 use crate::database::open_quietly;
-use crate::interrupt;
 use crate::output::{Page, ProgressBar, print_message, stop_or_show, units};
 use crate::status::Status;
 use crate::target::Target;
+use crate::{interrupt, table_order};
 
 /// Change filters without a compaction
 ///
@@ -76,9 +76,8 @@ pub(crate) struct Args {
     #[arg(long)]
     files: bool,
 
-    /// Key order, where PATH does not say it
-    #[arg(long, value_name = "NAME", value_parser = names::comparator)]
-    comparator: Option<sstkit_table::Comparator>,
+    #[command(flatten)]
+    order: OrderArgs,
 
     /// Form of the keys in a table
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
@@ -201,7 +200,7 @@ impl Args {
 
     fn read_args(&self) -> ReadArgs {
         ReadArgs {
-            comparator: self.comparator.clone().into_iter().collect(),
+            order: self.order.clone(),
             prefix_extractor: None,
             key_form: self.key_form,
             limits: self.limits,
@@ -215,12 +214,12 @@ impl Args {
 
     /// Logs are taken over, not read, and filters do not stay in memory.
     fn database_options(&self) -> DatabaseOptions {
-        DatabaseOptions::default()
+        let options = DatabaseOptions::default()
             .max_block_size(self.limits.max_block_size)
             .replay_logs(false)
             .list_logs(true)
-            .cache_index_and_filter_blocks(true)
-            .set_if_given(self.comparator.clone(), DatabaseOptions::comparator)
+            .cache_index_and_filter_blocks(true);
+        self.order.add_to_database(options)
     }
 
     /// The files of the source may be in other directories; those of the output are in one.
@@ -234,6 +233,7 @@ impl Args {
         let path = match Target::of(path)? {
             Target::Table(path) => {
                 let table = InspectedTable::open(&path, &self.table_options())?;
+                let table = table_order::detect(&table, &path)?;
                 return Ok(Source::Table(table, path));
             }
             Target::Database(path) => path,

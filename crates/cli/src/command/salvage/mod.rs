@@ -16,8 +16,8 @@ use sstkit_table::{SalvageOptions, TableSalvage, TableWriter};
 use self::counted_file::CountedFile;
 use super::output_args::{OutputKind, check_new_output};
 use crate::args::{
-    EncodingArgs, FormatArgs, KeyFormName, LimitArgs, LogArgs, PathKind, ReadArgs, SetIfGiven as _,
-    names, reject_unused,
+    EncodingArgs, FormatArgs, KeyFormName, LimitArgs, LogArgs, OrderArgs, PathKind, ReadArgs,
+    SetIfGiven as _, reject_unused,
 };
 use crate::interrupt;
 use crate::output::{Page, print_message, stop_or_show};
@@ -85,16 +85,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "ENGINE", help_heading = "Interpretation of the file")]
     engine: Option<EngineName>,
 
-    /// Key order, where no file says it: bytewise, reverse, bytewise.u64ts, reverse.u64ts, shortlex,
-    /// little-endian, ignore-case, idb_cmp1, or an engine's name. NAME=ORDER gives the order of a
-    /// comparator that a file names; may be repeated
-    #[arg(
-        long,
-        value_name = "[NAME=]ORDER",
-        value_parser = names::comparator_to_read,
-        help_heading = "Interpretation of the file"
-    )]
-    comparator: Vec<sstkit_table::Comparator>,
+    #[command(flatten)]
+    order: OrderArgs,
 
     /// Form of the keys in a table
     #[arg(
@@ -201,7 +193,7 @@ impl Args {
 
     fn read_args(&self) -> ReadArgs {
         ReadArgs {
-            comparator: self.comparator.clone(),
+            order: self.order.clone(),
             prefix_extractor: None,
             key_form: self.key_form,
             limits: self.limits,
@@ -215,7 +207,7 @@ impl Args {
 
     fn salvage_table(&self, path: &Path) -> Result<SalvageDescription> {
         let mut options = SalvageOptions::default();
-        options.comparator = self.comparator.last().cloned();
+        options.comparator = self.order.last().cloned();
         options.key_form = self.key_form.into();
         options.engine = self.engine.map(Into::into);
         options.max_block_size = self.limits.max_block_size;

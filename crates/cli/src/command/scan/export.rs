@@ -29,7 +29,7 @@ impl Args {
             ScanFormat::Parquet => self.write_parquet(batches, target),
             _ => {
                 let mut page = match target {
-                    Some(target) => Page::file(target)?,
+                    Some(target) => Page::file(target, self.compression())?,
                     None => Page::stdout(),
                 };
                 let header = self.header(has_timestamps, has_times);

@@ -7,7 +7,7 @@ use sstkit_table::visibility::Direction;
 use sstkit_table::{Cursor, ReadOptions, RecordValue};
 
 use super::{Args, show};
-use crate::output::{Page, merge_operands, records};
+use crate::output::{Page, merge_operands, print_message, records};
 
 impl Args {
     pub(super) fn list_table(
@@ -99,12 +99,23 @@ impl Args {
             Direction::Forward => entries.next(),
             Direction::Backward => entries.next_back(),
         });
+        let mut is_said = false;
         let records = entries.map(|entry| {
             let entry = entry?;
             let record = match self.keys_only {
                 true => JsonRecord::of_entry_key(&entry, encoding),
                 false => JsonRecord::of_database_entry(family, &entry, encoding)?,
             };
+            if let (Some(None), Some(blob)) = (&record.value, record.blob)
+                && !std::mem::replace(&mut is_said, true)
+            {
+                print_message(&format!(
+                    "{}: values are missing, the first of them in blob file {:06}, which is missing \
+                     or cannot be opened",
+                    self.path.display(),
+                    blob.file
+                ));
+            }
             Ok(view.described(&entry.key, record))
         });
         let mut ranges = family.range_deletions_with(scan)?;

@@ -33,7 +33,7 @@ use super::output_args::file_target;
 use crate::args::{
     DatabaseArgs, EncodingArgs, MergeArgs, OpenArgs, OwnerArgs, RangeArgs, SnapshotArgs,
 };
-use crate::output::{Page, ProgressBar};
+use crate::output::{FileCompression, Page, ProgressBar};
 use crate::status::Status;
 use crate::target::Target;
 use crate::{database, interrupt, table_order};
@@ -114,7 +114,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_header: bool,
 
-    /// Output file [default: standard output]
+    /// Output file; compressed if its name ends in .gz or .zst [default: standard output]
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -156,9 +156,17 @@ pub(super) enum ScanFormat {
 }
 
 impl ScanFormat {
+    /// By the extension of a file, before that of its compression: none of them is text.
     fn of_file(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        let path = match extension(path) {
+            Some(of_all) if FileCompression::of_extension(&of_all).is_some() => {
+                path.with_extension("")
+            }
+            _ => path.to_owned(),
+        };
+        let Some(extension) = extension(&path) else { return Some(Self::Text) };
         Some(match extension.as_str() {
+            "txt" | "text" => Self::Text,
             "json" | "ndjson" | "jsonl" => Self::Json,
             "csv" => Self::Csv,
             "tsv" | "tab" => Self::Tsv,
@@ -166,6 +174,10 @@ impl ScanFormat {
             _ => return None,
         })
     }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
 /// What is scanned.
@@ -194,7 +206,7 @@ impl Args {
         if let Some(kind) = single_file::kind_of(&self.path) {
             self.check_file(kind)?;
             let mut page = match target {
-                Some(target) => Page::file(target)?,
+                Some(target) => Page::file(target, self.compression())?,
                 None => Page::stdout(),
             };
             let status = self.print_file(kind, &mut page)?;
@@ -202,6 +214,7 @@ impl Args {
             return Ok(status);
         }
         let (source, status) = self.source()?;
+        self.range.decoded(self.encoding)?.check(source.comparator())?;
         if self.file().is_some() {
             interrupt::listen();
         }
@@ -210,7 +223,7 @@ impl Args {
                 return self.export(&source, target);
             }
             let mut page = match target {
-                Some(target) => Page::file(target)?,
+                Some(target) => Page::file(target, self.compression())?,
                 None => Page::stdout(),
             };
             self.print(&source, &mut page)?;
@@ -235,9 +248,34 @@ impl Args {
         if self.json { ScanFormat::Json } else { self.format.unwrap_or_else(by_name) }
     }
 
+    /// How the output file is compressed, by its name.
+    fn compression(&self) -> Option<FileCompression> {
+        FileCompression::of_extension(&extension(self.file()?)?)
+    }
+
     fn check_format(&self) -> Result<()> {
         use ScanFormat::{Csv, Json, Parquet, Raw, Text, Tsv};
         let format = self.format();
+        if let Some(path) = self.file().filter(|path| ScanFormat::of_file(path).is_none()) {
+            let name = path.display();
+            ensure!(
+                extension(path).is_none_or(|it| !matches!(it.as_str(), "sst" | "ldb")),
+                "{name}: a scan is no table: use `sst compact`, or `sst scan --format json PATH | sst \
+                 build - -o {name}`"
+            );
+            ensure!(
+                self.json || self.format.is_some(),
+                "{name}: the extension names no format: use --format"
+            );
+        }
+        ensure!(
+            format != Parquet || self.compression().is_none(),
+            "Parquet is compressed as it is: use -o FILE.parquet"
+        );
+        ensure!(
+            !self.internal || !self.owner.has_ttl(),
+            "--ttl has no effect: --internal prints values as they are stored"
+        );
         ensure!(
             !self.no_header || matches!(format, Csv | Tsv),
             "--no-header applies only to CSV and TSV"

@@ -37,12 +37,13 @@ impl Args {
             "{path}: {what} is printed as text or JSON"
         );
         ensure!(
-            !self.range.is_given() && !self.reverse && !self.snapshot.is_given(),
-            "{path}: {what} is printed in file order, as a whole"
+            !self.range.has_bounds() && !self.reverse && !self.snapshot.is_given(),
+            "{path}: {what} is printed in file order, as a whole (use --prefix to select keys)"
         );
         let has_entries = matches!(kind, FileKind::Log | FileKind::BlobFile);
         ensure!(
-            has_entries || self.limit.is_none() && !self.keys_only && !self.count,
+            has_entries
+                || self.limit.is_none() && !self.keys_only && !self.count && !self.range.is_given(),
             "{path}: {what} has no entries"
         );
         Ok(())
@@ -59,8 +60,16 @@ impl Args {
         }
         let progress = self.progress(None);
         let limit = self.limit.unwrap_or(u64::MAX);
+        let (prefix, encoding) = (self.range.decoded(self.encoding)?.prefix, self.encoding());
+        let is_selected = |record: &JsonRecord| {
+            let key = encoding.decode(&record.key).unwrap_or_default();
+            prefix.as_ref().is_none_or(|prefix| key.starts_with(prefix))
+        };
         let mut count = 0;
         let mut print = |mut record: JsonRecord| -> Result<bool> {
+            if !is_selected(&record) {
+                return Ok(true);
+            }
             if count == limit {
                 return Ok(false);
             }

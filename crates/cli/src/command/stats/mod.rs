@@ -130,11 +130,13 @@ impl Args {
         let mut report = StatsReport::new(path.display().to_string(), self.sample);
         let (encoding, top) = (self.print.encoding(), self.top);
         let mut status = Status::Fine;
+        let keys = self.range.decoded(self.print.encoding)?;
         match Target::table_or_database(path)? {
             Target::Table(path) => {
                 let table_options = self.open.table_options().no_block_cache();
                 let file = InspectedTable::open(&path, &table_options)?;
                 let file = table_order::detect(&file, &path)?;
+                keys.check(file.table().comparator().ok())?;
                 let analysis =
                     with_progress(options, |options| analyze_table(file.table(), options))?;
                 report.add_table(&analysis, encoding, top);
@@ -145,9 +147,13 @@ impl Args {
                 status.worsen(opened);
                 let families = match &self.column_family {
                     Some(name) => vec![database::column_family(&database, name)?],
-                    None => database.column_families().collect(),
+                    None => {
+                        database::print_family_caveats(&database);
+                        database.column_families().collect()
+                    }
                 };
                 for family in families {
+                    keys.check(family.comparator().ok())?;
                     let analysis = with_progress(options, |options| family.analyze(options))?;
                     report.add_column_family(&database, &family, &analysis, encoding, top);
                 }

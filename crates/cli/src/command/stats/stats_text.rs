@@ -339,7 +339,10 @@ impl Printer<'_> {
 }
 
 fn keys(family: &FamilyStats) -> Option<String> {
-    let keys = units::count(family.keys?);
+    let Some(keys) = family.keys.map(units::count) else {
+        let is_counted = family.key_sizes.is_some();
+        return is_counted.then(|| "unknown, as their order is".to_owned());
+    };
     Some(match family.visible_keys {
         Some(visible) => format!("{keys}, {} of them visible", units::count(visible)),
         None => keys,

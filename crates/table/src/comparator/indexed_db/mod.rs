@@ -59,6 +59,10 @@ impl KeyOrder for IndexedDbOrder {
     fn describe_key(&self, key: &[u8]) -> Option<String> {
         IndexedDbKey::decode_from(key).map(|key| key.to_string())
     }
+
+    fn is_valid_key(&self, key: &[u8]) -> bool {
+        IndexedDbKey::decode_from(key).is_some()
+    }
 }
 
 #[cfg(test)]
@@ -164,6 +168,9 @@ mod tests {
             assert_eq!(describe(&key), meaning);
         }
         assert_eq!(IndexedDbOrder.describe_key(b"no key"), None);
+        // The ids of an object store, without that of an index.
+        assert!(!IndexedDbOrder.is_valid_key(&[0, 1, 2]));
+        assert!(IndexedDbOrder.is_valid_key(&[0, 1, 2, 1]));
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //! ```
 //!
 //! File 0 is the table itself: the value is between its data blocks.
+//!
+//! TiKV's Titan stores references of the second form without the codec, to files of its own format.
 
 use sstkit_coding::varint::{get_varint64, put_varint64};
 
@@ -44,6 +46,12 @@ impl<'a> BlobIndex<'a> {
     /// Decodes a whole reference.
     pub fn decode_from(bytes: &'a [u8]) -> Result<Self> {
         Self::decode(bytes).ok_or_else(|| {
+            if is_of_titan(bytes) {
+                return Error::unsupported(
+                    "the blob index has no codec, as those of Titan (TiKV), whose blob files are not \
+                     supported",
+                );
+            }
             let start = bytes[..bytes.len().min(32)].escape_ascii();
             Error::corrupt(format!("the blob index \"{start}\" is unreadable"))
         })
@@ -86,6 +94,13 @@ impl<'a> BlobIndex<'a> {
     }
 }
 
+/// `| 01 | file | offset | size |`
+fn is_of_titan(bytes: &[u8]) -> bool {
+    let Some((1, mut input)) = bytes.split_first() else { return false };
+    let has_numbers = (0..3).all(|_| get_varint64(&mut input).is_some());
+    has_numbers && input.is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +119,16 @@ mod tests {
             BlobIndex::decode_from(&[2, 5, 9, 0xac, 0x02, 3, 7]).unwrap(),
             BlobIndex::Stored { expiration: Some(5), file: 9, offset: 300, size: 3, codec: 7 }
         );
+    }
+
+    #[test]
+    fn references_of_titan_are_recognized() {
+        let error = BlobIndex::decode_from(&[1, 5, 12, 0xe8, 0x07]).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+        for bytes in [&[1, 5, 12][..], &[2, 5, 12, 7, 7], &[1, 5, 12, 0xe8]] {
+            let error = BlobIndex::decode_from(bytes).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Corrupt, "{bytes:?}");
+        }
     }
 
     #[test]

@@ -269,7 +269,9 @@ fn comparator(properties: &Properties, options: &TableReadOptions) -> Result<Com
         };
     };
     let given = options.comparators.iter().rfind(|comparator| comparator.name() == name);
-    given.cloned().or_else(|| name.parse().ok()).ok_or_else(|| name.into_owned())
+    let known = given.cloned().or_else(|| name.parse().ok());
+    let assumed = || Some(Comparator::named(&*name, options.order_of_unknown.as_ref()?));
+    known.or_else(assumed).ok_or_else(|| name.clone().into_owned())
 }
 
 /// The global sequence number from the properties, or from the MANIFEST if the property is unset.

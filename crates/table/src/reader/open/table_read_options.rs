@@ -47,6 +47,7 @@ with_defaults! {
         pub(crate) blocks: raw::DecodeOptions,
         pub(crate) comparators: Vec<Comparator>,
         pub(crate) unknown_order: Option<String>,
+        pub(crate) order_of_unknown: Option<Comparator>,
         pub(crate) registry: Registry,
         pub(crate) prefix_extractor: Option<PrefixExtractor>,
         pub(crate) whole_key_filtering: bool = true,
@@ -101,6 +102,10 @@ setters! {
     pub fn unknown_order(mut self, name: impl Into<String>) {
         self.unknown_order = Some(name.into());
     }
+
+    /// The order of tables that name a comparator which is not known by its name. Default: none. Such
+    /// a table can be scanned, but not searched.
+    pub fn order_of_unknown(mut self, order: Comparator) { self.order_of_unknown = Some(order); }
 
     /// Custom filter policies and prefix extractors, found by the names in the table.
     pub fn registry(mut self, registry: Registry) { self.registry = registry; }

@@ -10,7 +10,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::raw::EntryKind;
 use crate::reader::scan::embedded_blobs::embedded_blobs;
 
@@ -55,7 +55,11 @@ impl EmbeddedBlobBudget {
         if !matches!(kind, EntryKind::BlobIndex | EntryKind::WideColumnEntity) {
             return Ok(());
         }
-        let blobs = embedded_blobs(kind, value)?;
+        let blobs = match embedded_blobs(kind, value) {
+            // A reference into files of another engine.
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+            blobs => blobs?,
+        };
         let bytes = blobs.iter().fold(0u64, |sum, blob| sum.saturating_add(blob.size));
         let spent = self
             .left
