@@ -3,8 +3,8 @@
 use serde::Serialize;
 use sstkit_db::{ColumnFamily, Step};
 use sstkit_filter::HashedKey;
-use sstkit_table::Table;
 use sstkit_table::raw::EntryKind;
+use sstkit_table::{Comparator, Table};
 
 use crate::encoding::Encoding;
 use crate::error::Result;
@@ -94,7 +94,7 @@ fn shown_timestamp(timestamp: &[u8], encoding: Encoding) -> Option<String> {
 
 /// The timestamp at the end of a key.
 fn split_timestamp<'k>(table: &Table, user_key: &'k [u8]) -> &'k [u8] {
-    let size = table.comparator().map_or(0, |order| order.timestamp_size());
+    let size = table.comparator().map_or(0, Comparator::timestamp_size);
     &user_key[user_key.len().saturating_sub(size)..]
 }
 
