@@ -195,6 +195,20 @@ impl ColumnFamily {
         read::explain(&self.family, &self.view, key, keep_going)
     }
 
+    /// Like [`explain_while`](Self::explain_while), but an error of a source does not hide the steps before
+    /// it: the [answer](DatabaseTrace::answer) is then unknown, and the error is returned beside it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the lookup is cancelled, or cannot start.
+    pub fn explain_readable_while(
+        &self,
+        key: &[u8],
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<(DatabaseTrace, Option<crate::Error>)> {
+        read::explain_readable(&self.family, &self.view, key, keep_going)
+    }
+
     /// Iterates over all keys and values.
     pub fn iter(&self) -> DatabaseIter {
         self.iter_in(ReadOptions::default())

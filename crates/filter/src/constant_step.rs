@@ -114,7 +114,7 @@ impl RandomHashes {
 }
 
 /// The parameters of a simulated filter.
-pub(crate) type Simulated = [usize; 3];
+pub(crate) type Simulated = [usize; 4];
 
 /// The result of the simulation of a kind of filter, which takes about a millisecond and is wanted again
 /// and again.
@@ -127,13 +127,19 @@ pub(crate) fn memoized(
     use alloc::collections::BTreeMap;
     use std::sync::{Mutex, PoisonError};
 
+    /// Of all filters that anyone wanted, no more than this.
+    const MOST: usize = 1 << 16;
     static KNOWN: Mutex<BTreeMap<(&str, Simulated), f64>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(&rate) = known().get(&(kind, filter)) {
         return rate;
     }
     let rate = simulate();
-    known().insert((kind, filter), rate);
+    let mut known = known();
+    if known.len() >= MOST {
+        known.clear();
+    }
+    known.insert((kind, filter), rate);
     rate
 }
 

@@ -102,7 +102,7 @@ pub use file_dump::{
 };
 pub use file_info::SingleFileInfo;
 pub use filter_bits::{DecodedTrailer, FilterBits, FilterPartSummary, PartBits, RibbonColumns};
-pub use filter_curves::{CurvePoint, FilterCurve, filter_curves};
+pub use filter_curves::{CurveKeys, CurvePoint, FilterCurve, filter_curves, filter_curves_while};
 pub use filter_plan::{
     FilterLevels, FilterPlan, FilteredFile, LevelFilters, PlannedKeys, PlannedLevel, RefilterFile,
     RefilterReport, TableMemory,

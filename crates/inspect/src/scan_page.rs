@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sstkit_db::ColumnFamily;
-use sstkit_table::RecordValue;
+use sstkit_table::{Comparator, RecordValue};
 
 use crate::encoding::Encoding;
 use crate::error::Result;
@@ -15,7 +15,8 @@ pub struct ScanRequest {
     pub start: Option<Vec<u8>>,
     /// Whether a key equal to `start` is left out.
     pub is_after: bool,
-    /// Only keys with this prefix, which must be a prefix in comparator order.
+    /// Only keys with this prefix. If the comparator compares keys neither by bytes nor backwards by bytes,
+    /// all keys from the start on are read to find them.
     pub prefix: Vec<u8>,
     /// Whether the page goes from `start` to smaller keys. Its rows are still in key order.
     pub is_reverse: bool,
@@ -45,8 +46,11 @@ pub struct ScanPage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ScanRow {
-    /// The key.
+    /// The key; of a long one the first [`ScanPage::MAX_KEY`] bytes.
     pub key: String,
+    /// The length of the key, if it is longer than what is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_length: Option<u64>,
     /// The timestamp, if keys have them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
@@ -97,8 +101,9 @@ impl ScanPage {
     pub const MAX_ROWS: usize = 1_000;
     /// The most bytes of a value that are shown.
     pub const MAX_VALUE: usize = 1 << 20;
-    /// The most bytes of all rows, before they are encoded, besides the first key: rows that do not
-    /// fit are on the next page.
+    /// The most bytes of a key that are shown: addresses of pages have room for as many.
+    pub const MAX_KEY: usize = 3 << 10;
+    /// The most bytes of all rows, before they are encoded: rows that do not fit are on the next page.
     pub const MAX_BYTES: usize = 2 << 20;
 
     /// A page of a table. Ends early when `keep_going` returns false.
@@ -108,7 +113,8 @@ impl ScanPage {
         encoding: Encoding,
         mut keep_going: impl FnMut() -> bool,
     ) -> Self {
-        Self::scan(file.table().cursor(), request, encoding, &mut keep_going)
+        let order = PrefixOrder::of(file.table().comparator().ok());
+        Self::scan(file.table().cursor(), order, request, encoding, &mut keep_going)
     }
 
     /// A page of a column family. Ends early when `keep_going` returns false.
@@ -122,17 +128,19 @@ impl ScanPage {
         encoding: Encoding,
         mut keep_going: impl FnMut() -> bool,
     ) -> Result<Self> {
-        Ok(Self::scan(family.cursor()?, request, encoding, &mut keep_going))
+        let order = PrefixOrder::of(family.comparator().ok());
+        Ok(Self::scan(family.cursor()?, order, request, encoding, &mut keep_going))
     }
 
     fn scan(
         cursor: impl VisibleCursor,
+        order: PrefixOrder,
         request: &ScanRequest,
         encoding: Encoding,
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Self {
         let mut page = Self::default();
-        let filled = page.fill(cursor, request, encoding, keep_going);
+        let filled = page.fill(cursor, order, request, encoding, keep_going);
         page.problem = filled.err().map(|error| error.to_string());
         page.finish(request)
     }
@@ -140,29 +148,38 @@ impl ScanPage {
     fn fill(
         &mut self,
         mut cursor: impl VisibleCursor,
+        order: PrefixOrder,
         request: &ScanRequest,
         encoding: Encoding,
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
         let limit = request.limit.clamp(1, Self::MAX_ROWS);
-        let mut more = match (request.first_key(), request.is_reverse) {
+        let mut more = match (request.first_key(order), request.is_reverse) {
             (Some(key), false) => cursor.seek(&key)?,
             (Some(key), true) => cursor.seek_for_prev(&key)?,
             (None, false) => cursor.seek_to_first()?,
             (None, true) => cursor.seek_to_last()?,
         };
-        if more && request.is_skipped(cursor.key()) {
+        if more && request.is_skipped(cursor.key(), order) {
             more = if request.is_reverse { cursor.prev()? } else { cursor.next()? };
         }
         let mut left = Self::MAX_BYTES;
-        while more && cursor.key().starts_with(&request.prefix) {
-            if self.rows.len() == limit {
+        while more {
+            let is_wanted = cursor.key().starts_with(&request.prefix);
+            if !is_wanted && order != PrefixOrder::Other {
+                break;
+            }
+            if is_wanted && self.rows.len() == limit {
                 self.has_after = true;
                 break;
             }
             if !keep_going() {
                 (self.has_after, self.is_cut) = (true, true);
                 break;
+            }
+            if !is_wanted {
+                more = if request.is_reverse { cursor.prev()? } else { cursor.next()? };
+                continue;
             }
             if let Some(record) = cursor.record()? {
                 let mut budget = RowBudget { left, shown: request.shown(), is_exceeded: false };
@@ -213,7 +230,7 @@ impl RowBudget {
     /// What a text takes besides its bytes: many empty columns take memory, too.
     const OVERHEAD: usize = 16;
 
-    /// Takes the bytes of a key, which is shown whole.
+    /// Takes the bytes of a key that are shown.
     fn take(&mut self, length: usize) {
         let taken = length.saturating_add(Self::OVERHEAD);
         self.is_exceeded |= taken > self.left;
@@ -240,22 +257,29 @@ impl ScanRequest {
     }
 
     /// The key to seek to.
-    fn first_key(&self) -> Option<Vec<u8>> {
+    fn first_key(&self, order: PrefixOrder) -> Option<Vec<u8>> {
         match &self.start {
             Some(start) => Some(start.clone()),
-            None if self.prefix.is_empty() => None,
-            None if self.is_reverse => Some(after_prefix(&self.prefix)?),
+            None if self.prefix.is_empty() || order == PrefixOrder::Other => None,
+            None if self.starts_after_prefix(order) => Some(after_prefix(&self.prefix)?),
             None => Some(self.prefix.clone()),
         }
     }
 
+    /// Whether the first key of the page is next to what follows the prefix by bytes, and not next to the
+    /// prefix itself.
+    fn starts_after_prefix(&self, order: PrefixOrder) -> bool {
+        self.is_reverse == (order == PrefixOrder::Forward)
+    }
+
     /// Whether a key is before the page: the start itself, or between the prefix and the seek key.
-    fn is_skipped(&self, key: &[u8]) -> bool {
+    fn is_skipped(&self, key: &[u8], order: PrefixOrder) -> bool {
         match &self.start {
             Some(start) => self.is_after && key == &start[..],
             // The seek key is what follows the prefix, and may be found.
             None => {
-                self.is_reverse && !self.prefix.is_empty() && {
+                let is_sought = !self.prefix.is_empty() && order != PrefixOrder::Other;
+                is_sought && self.starts_after_prefix(order) && {
                     let end = after_prefix(&self.prefix);
                     end.is_some_and(|end| key == &end[..])
                 }
@@ -264,7 +288,31 @@ impl ScanRequest {
     }
 }
 
-/// The smallest key after all keys with this prefix; `None` if there is none.
+/// Where the keys with a prefix are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PrefixOrder {
+    /// By bytes: from the prefix on.
+    Forward,
+    /// By bytes, backwards: up to the prefix.
+    Backward,
+    /// Anywhere.
+    Other,
+}
+
+impl PrefixOrder {
+    /// Of an unknown comparator it does not matter: no key is found.
+    fn of(comparator: Option<&Comparator>) -> Self {
+        match comparator.map(Comparator::order) {
+            Some(Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp) => {
+                Self::Backward
+            }
+            Some(Comparator::User(_)) => Self::Other,
+            _ => Self::Forward,
+        }
+    }
+}
+
+/// The smallest key by bytes after all keys with this prefix; `None` if there is none.
 fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();
@@ -281,7 +329,8 @@ impl ScanRow {
         encoding: Encoding,
         budget: &mut RowBudget,
     ) -> Self {
-        budget.take(key.len() + timestamp.len());
+        let shown_key = &key[..key.len().min(ScanPage::MAX_KEY)];
+        budget.take(shown_key.len() + timestamp.len());
         let value = record.value();
         let shown = value.as_ref().map(|value| encoding.encode(budget.cut(value)));
         let (mut columns, mut merge) = (None, None);
@@ -310,7 +359,8 @@ impl ScanRow {
             }
         }
         Self {
-            key: encoding.encode(key),
+            key: encoding.encode(shown_key),
+            key_length: (shown_key.len() < key.len()).then_some(key.len() as u64),
             timestamp: (!timestamp.is_empty()).then(|| encoding.encode(timestamp)),
             value_length: value.as_ref().map_or(0, |value| value.len() as u64),
             value: shown,

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use sstkit_db::{ColumnFamily, Step};
 use sstkit_filter::HashedKey;
-use sstkit_table::Table;
 use sstkit_table::raw::EntryKind;
+use sstkit_table::{Comparator, Table};
 
 use crate::encoding::Encoding;
 use crate::error::Result;
@@ -24,9 +24,12 @@ pub struct KeyVersion {
     pub kind: &'static str,
     /// The sequence number.
     pub seq: u64,
-    /// The value as stored, or the first 512 bytes of it; `None` in the write-ahead log.
+    /// The timestamp, if keys have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// The value as stored, or the first 512 bytes of it.
     pub value: Option<String>,
-    /// The length of the value; `None` in the write-ahead log.
+    /// The length of the value.
     pub value_length: Option<u64>,
     /// Whether a range tombstone of the same source covers it.
     pub is_covered: bool,
@@ -56,15 +59,17 @@ impl KeyVersion {
         keep_going: &dyn Fn() -> bool,
     ) -> Result<Vec<Self>> {
         let mut versions = Vec::new();
-        for step in family.explain_while(key, keep_going)?.steps {
+        // A table that cannot be read is an error below.
+        for step in family.explain_readable_while(key, keep_going)?.0.steps {
             let Step::Memtable { entries, .. } = step else { continue };
             versions.extend(entries.iter().take(MAX_VERSIONS).map(|entry| Self {
                 level: None,
                 file: None,
                 kind: names::entry_kind(entry.kind),
                 seq: entry.sequence,
-                value: None,
-                value_length: None,
+                timestamp: shown_timestamp(&entry.timestamp, encoding),
+                value: Some(encoding.encode(&entry.value[..entry.value.len().min(SHOWN)])),
+                value_length: Some(entry.value.len() as u64),
                 is_covered: entry.is_covered,
             }));
         }
@@ -83,6 +88,16 @@ impl KeyVersion {
     }
 }
 
+fn shown_timestamp(timestamp: &[u8], encoding: Encoding) -> Option<String> {
+    (!timestamp.is_empty()).then(|| encoding.encode(timestamp))
+}
+
+/// The timestamp at the end of a key.
+fn split_timestamp<'k>(table: &Table, user_key: &'k [u8]) -> &'k [u8] {
+    let size = table.comparator().map_or(0, Comparator::timestamp_size);
+    &user_key[user_key.len().saturating_sub(size)..]
+}
+
 fn add(
     table: &Table,
     place: Option<(u32, u64)>,
@@ -98,6 +113,7 @@ fn add(
             file: place.map(|(_, file)| file),
             kind: names::entry_kind(kind),
             seq: entry.sequence,
+            timestamp: shown_timestamp(split_timestamp(table, entry.user_key), encoding),
             value: Some(encoding.encode(&value[..value.len().min(SHOWN)])),
             value_length: Some(value.len() as u64),
             is_covered: tombstone.is_some_and(|sequence| sequence > entry.sequence),

@@ -6,7 +6,7 @@ import { getJson, isReport } from "./data.js";
 import { currentView, keepInAddress, link, navigate, setNavigator, twinOf } from "./router.js";
 import { forgetColours } from "./colour.js";
 import { homePage } from "./home.js";
-import { databasePage } from "./database.js";
+import { databasePage, noTables } from "./database.js";
 import { tablePage } from "./table.js";
 import { filterPage } from "./filter.js";
 import { lookupPage } from "./lookup.js";
@@ -44,7 +44,8 @@ function toggleTheme() {
   } catch {
     // A report opened from a file may not store anything.
   }
-  render();
+  // The header is made again, and with it the button.
+  render().then(() => document.querySelector("#header [data-action=theme]")?.focus());
 }
 
 // The last part of a path, or the last two if several sources have the same one.
@@ -69,11 +70,13 @@ function showHeader(source, page, view) {
       { class: "tab", "aria-current": name === page ? "page" : undefined }, it.title))),
     info && info.kind !== "failed" && !isReport() && h("form", { class: "quick", role: "search", onsubmit: (event) => {
       event.preventDefault();
-      navigate(`/${source}/lookup`, { cf: view.params.cf, key: event.target.elements.key.value });
+      const { value } = event.target.elements.key;
+      // Nothing typed is no key; the page takes the empty one.
+      navigate(`/${source}/lookup`, { cf: view.params.cf, key: value === "" ? undefined : value });
     } }, h("input", { name: "key", type: "search", class: "key-input", "aria-label": "Look up a key", placeholder: "Look up a key ( / )", autocomplete: "off", spellcheck: "false" })),
     isReport() ? badge("report") : h("a", { class: "twin", href: twinOf(view), "aria-label": "This page as JSON" }, "JSON"),
     button("?", () => document.getElementById("help").showModal(), { class: "theme", "aria-label": "Keys and gestures", title: "Keys and gestures ( ? )" }),
-    button("◐", toggleTheme, { class: "theme", "aria-label": "Switch between light and dark", title: "Light or dark" }));
+    button("◐", toggleTheme, { class: "theme", "data-action": "theme", "aria-label": "Switch between light and dark", title: "Light or dark" }));
 }
 
 // What the keyboard and the mouse do.
@@ -84,6 +87,7 @@ const GESTURES = [
   ["+  −", "in a map: zoom in and out; so does the wheel after a click on the map"],
   ["←  →", "in a map: move; so does dragging"],
   ["0", "in a map: show everything"],
+  ["[  ]", "in the map of levels: along the keys, with the runs at each"],
   [",  .", "in a map: the previous and next file, block or filter; in bytes: the previous and next field"],
   ["Enter", "in a map: open the selected file; so does a double click"],
   ["?", "this list"],
@@ -151,7 +155,7 @@ async function chooseTable(root, source, page, params, signal, isCurrent) {
   const map = await getJson(`/${source}/database.json`, { cf: params.cf }, signal);
   if (!isCurrent()) return;
   root.append(h("h1", {}, "Which table?"));
-  if (map.levels.length === 0) root.append(h("p", { class: "muted" }, "The column family has no tables: all data is in the write-ahead log."));
+  if (map.levels.length === 0) root.append(h("p", { class: "muted" }, noTables(map, params.cf)));
   root.append(h("div", { class: "choose" }, map.levels.map((level) => h("section", { class: "card" },
     h("h2", {}, `Level ${level.level}`),
     h("div", { class: "file-links" }, level.files.slice(0, 500).map((file) =>
@@ -160,7 +164,11 @@ async function chooseTable(root, source, page, params, signal, isCurrent) {
 
 function listen() {
   setNavigator(() => {
-    render().then(() => document.getElementById("main").focus({ preventScroll: true }));
+    render().then(() => {
+      // A page may have put the focus into a field.
+      const main = document.getElementById("main");
+      if (!main.contains(document.activeElement)) main.focus({ preventScroll: true });
+    });
     window.scrollTo(0, 0);
   });
   window.addEventListener("popstate", render);
@@ -171,7 +179,8 @@ function listen() {
   });
   document.addEventListener("keydown", (event) => {
     const isTyping = /^(input|select|textarea)$/i.test(event.target.tagName);
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    // Behind the list of keys, nothing happens.
+    if (isTyping || document.getElementById("help").open || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/") {
       event.preventDefault();
       document.querySelector("#header .quick input")?.focus();
@@ -183,7 +192,17 @@ function listen() {
   });
 }
 
+// The server has made a cookie of the token: it need not stay where addresses are shared and remembered.
+function forgetToken() {
+  if (isReport()) return;
+  const url = new URL(location.href);
+  if (!url.searchParams.has("token")) return;
+  url.searchParams.delete("token");
+  history.replaceState(null, "", `${url.pathname}${url.search}${url.hash}`);
+}
+
 async function start() {
+  forgetToken();
   let theme = null;
   try {
     theme = localStorage.getItem("theme");

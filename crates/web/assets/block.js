@@ -107,7 +107,9 @@ function bytesView(block, again) {
 
 function restartsView(block) {
   const { restart_points: points, hash_index: buckets } = block;
-  const gaps = points.map((point, at) => (points[at + 1] ?? point) - point);
+  // After the entries: the restart points and their number, and perhaps a hash index with the number of its buckets.
+  const end = block.uncompressed - 4 * (block.restarts + 1) - (buckets ? buckets.length + 2 : 0);
+  const gaps = points.map((point, at) => Math.max(0, (points[at + 1] ?? (points.length < block.restarts ? point : end)) - point));
   const most = Math.max(1, ...gaps);
   return [
     h("p", {}, `${counted(block.restarts, "restart point")}: offsets of entries with a whole key, by which a search finds its interval.`),

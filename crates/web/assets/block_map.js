@@ -3,6 +3,7 @@
 import { announce, h, hideTooltip, showTooltip } from "./dom.js";
 import { counted, formatBytes, formatCount, formatPercent, fromHex } from "./bytes.js";
 import { BLOCK_KINDS, colour, css, kindColour } from "./colour.js";
+import { isReport } from "./data.js";
 import { legend } from "./chart.js";
 import { classOf } from "./hex.js";
 import { Viewport } from "./viewport.js";
@@ -15,6 +16,7 @@ const TRAILER = 5;
 const FIELD_PIXELS = 2;
 const BYTE_PIXELS = 17;
 const FIELD_TOP = TOP + 20;
+const NOT_IN_REPORT = "these bytes are not in the report";
 
 // The scale of a map of offsets, from `top` on.
 export function drawOffsets(context, viewport, top) {
@@ -189,8 +191,10 @@ export class BlockMap {
     if (this.wanted === wanted) return;
     this.wanted = wanted;
     const described = await this.describeBytes(block, offset);
-    if (this.wanted !== wanted || !described) return;
-    this.detail = detailOf(block, described, this.endOf(block));
+    if (this.wanted !== wanted) return;
+    const end = this.endOf(block);
+    this.detail = described ? detailOf(block, described, end)
+      : { block, fields: [{ name: isReport() ? NOT_IN_REPORT : "its bytes cannot be read", start: block.offset, end }], bytes: new Map(), from: block.offset, to: end };
     this.viewport.redraw();
   }
 
@@ -257,8 +261,8 @@ export class BlockMap {
   }
 }
 
-// The fields and bytes of a part of a block, by their place in the file. Of a compressed block only the trailer
-// has one: its fields are of the decompressed bytes.
+// The fields and bytes of a part of a block, by their place in the file. A compressed block has its stored bytes
+// there: its fields are of the decompressed ones.
 function detailOf(block, described, end) {
   const bytes = new Map();
   const fields = [];
@@ -269,12 +273,21 @@ function detailOf(block, described, end) {
     for (const field of marked.fields) fields.push({ ...field, start: field.start + fieldBase, end: field.end + fieldBase });
   };
   const { contents, trailer } = described;
-  const start = isFooter ? contents.start : block.offset + contents.start;
-  if (isStored) add(contents, start, isFooter ? contents.start : block.offset);
-  else fields.push({ name: `${described.compression}: select the block to see its fields`, start: block.offset, end: block.offset + block.length });
+  // Of a report, which has no stored bytes, nothing but that.
+  const shown = isStored ? contents : described.stored ?? { start: 0, hex: "", fields: [] };
+  const start = isFooter ? shown.start : block.offset + shown.start;
+  add(shown, start, isFooter ? shown.start : block.offset);
+  if (!isStored) {
+    fields.push({ name: `${described.compression}: select the block to see its fields`, start: block.offset, end: block.offset + block.length });
+  }
   if (trailer) add(trailer, trailer.start, trailer.start);
-  const isAll = !isStored || isFooter || contents.start + contents.hex.length / 2 >= block.length;
-  return { block, fields, bytes, from: isStored ? start : block.offset, to: isAll ? end : start + contents.hex.length / 2 };
+  const to = start + shown.hex.length / 2;
+  const isAll = shown.hex === "" || isFooter || shown.start + shown.hex.length / 2 >= block.length;
+  if (!isAll && isReport()) {
+    fields.push({ name: NOT_IN_REPORT, start: to, end: block.offset + block.length });
+    return { block, fields, bytes, from: start, to: end };
+  }
+  return { block, fields, bytes, from: shown.hex === "" ? block.offset : start, to: isAll ? end : to };
 }
 
 // How many blocks of each kind there are.

@@ -51,20 +51,31 @@ export function lineLegend(items) {
 
 const HEIGHT = 240;
 const BINS = 48;
-// Below the axis are its numbers, perhaps a second line of them, and its title.
-const PAD = { left: 56, right: 16, top: 12, bottom: 46 };
+// Below the axis are its numbers, perhaps a second line of them.
+const PAD = { left: 56, right: 16, top: 12, bottom: 34 };
+// The width of a character of a label, about.
+const CHARACTER = 6.6;
 
-// A chart as wide as its place, so that its texts keep their size: `draw(width)` returns its parts.
-function plot(label, draw) {
-  const element = h("div", { class: "chart-place" });
+// A chart as wide as its place, so that its texts keep their size: `draw(width)` returns its parts. The title of its
+// axis is a paragraph, which has several lines where it is narrow.
+function plot(label, xTitle, draw) {
+  const place = h("div", { class: "chart-place" });
+  const element = h("div", {}, place, h("p", { class: "axis-title" }, xTitle));
   const redraw = () => {
-    const width = element.clientWidth;
+    const width = place.clientWidth;
     if (width === 0) return;
-    element.replaceChildren(svg("svg",
+    place.replaceChildren(svg("svg",
       { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": label }, draw(width)));
   };
-  new ResizeObserver(redraw).observe(element);
+  new ResizeObserver(redraw).observe(place);
   return { element, redraw };
+}
+
+// A label at a place of the axis, whole at its ends, too.
+function tickLabel(width, x, y, text) {
+  const half = (CHARACTER * text.length) / 2;
+  const at = Math.max(half, Math.min(x, width - half));
+  return svg("text", { x: at, y, "text-anchor": "middle" }, text);
 }
 
 function scale(low, high, from, to) {
@@ -72,18 +83,17 @@ function scale(low, high, from, to) {
   return (value) => from + ((value - low) / span) * (to - from);
 }
 
-function axes(width, x, y, xTicks, yTicks, xTitle, yTitle) {
+function axes(width, x, y, xTicks, yTicks, yTitle) {
   const bottom = HEIGHT - PAD.bottom;
   return [
     svg("g", { class: "grid" }, yTicks.map(([value]) =>
       svg("line", { x1: PAD.left, x2: width - PAD.right, y1: y(value), y2: y(value) }))),
     svg("g", { class: "ticks" },
       xTicks.map(([value, text, below]) => [
-        svg("text", { x: x(value), y: bottom + 15, "text-anchor": "middle" }, text),
-        below && svg("text", { x: x(value), y: bottom + 28, "text-anchor": "middle" }, below)]),
+        tickLabel(width, x(value), bottom + 15, text),
+        below && tickLabel(width, x(value), bottom + 28, below)]),
       yTicks.map(([value, text]) =>
         svg("text", { x: PAD.left - 6, y: y(value) + 4, "text-anchor": "end" }, text)),
-      svg("text", { x: (PAD.left + width - PAD.right) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xTitle),
       svg("text", { x: 12, y: (PAD.top + bottom) / 2, "text-anchor": "middle",
         transform: `rotate(-90 12 ${(PAD.top + bottom) / 2})` }, yTitle)),
   ];
@@ -118,7 +128,7 @@ export function histogram(label, counts, expected, xTitle, yTitle) {
     bins.push({ from, count: sum(counts), expected: expected ? sum(expected) : 0 });
   }
   const most = Math.max(1, ...bins.map((bin) => Math.max(bin.count, bin.expected)));
-  return plot(label, (width) => {
+  return plot(label, xTitle, (width) => {
     const x = scale(low, low + bins.length * size, PAD.left, width - PAD.right);
     const y = scale(0, most * 1.05, HEIGHT - PAD.bottom, PAD.top);
     const wide = x(size) - x(0);
@@ -128,7 +138,7 @@ export function histogram(label, counts, expected, xTitle, yTitle) {
       svg("title", {}, `${bin.count} with ${bin.from}${size > 1 ? ` to ${bin.from + size - 1}` : ""}`)));
     const points = bins.map((bin) => `${(x(bin.from) + wide / 2).toFixed(1)},${y(bin.expected).toFixed(1)}`);
     return [
-      axes(width, x, y, niceTicks(low, high, tickCount(width)), niceTicks(0, most, 4).filter(([at]) => Number.isInteger(at)), xTitle, yTitle),
+      axes(width, x, y, niceTicks(low, high, tickCount(width)), niceTicks(0, most, 4).filter(([at]) => Number.isInteger(at)), yTitle),
       svg("g", {}, bars),
       expected && svg("polyline", { class: "expected", points: points.join(" ") }),
     ];
@@ -137,6 +147,7 @@ export function histogram(label, counts, expected, xTitle, yTitle) {
 
 // A share as a label of a logarithmic axis.
 function powerLabel(power) {
+  if (power < -6) return `1e${power + 2}%`;
   return `${power >= -2 ? 10 ** (power + 2) : (10 ** (power + 2)).toFixed(-power - 2)}%`;
 }
 
@@ -149,7 +160,7 @@ export function curves(label, list, mark, xTitle, yTitle, below) {
   const logs = all.map(([, rate]) => Math.log10(Math.max(rate, 1e-9)));
   const [deep, up] = [Math.floor(Math.min(...logs)), 0];
   let chosen = null;
-  const { element, redraw } = plot(label, (width) => {
+  const { element, redraw } = plot(label, xTitle, (width) => {
     const x = scale(low, high, PAD.left, width - PAD.right);
     const log = scale(deep, up, HEIGHT - PAD.bottom, PAD.top);
     const y = (rate) => log(Math.log10(Math.max(rate, 1e-9)));
@@ -157,10 +168,13 @@ export function curves(label, list, mark, xTitle, yTitle, below) {
     for (let power = deep; power <= up; power += 1) ticks.push([10 ** power, powerLabel(power)]);
     const marked = (name, [at, rate], kind, down) => [
       svg("circle", { class: kind, cx: x(at), cy: y(rate), r: 6 }),
-      svg("text", { class: "mark-text", x: x(at) + 10, y: y(rate) + down }, name)];
+      // Left of the mark, where there is no room at its right.
+      x(at) + 10 + CHARACTER * name.length < width
+        ? svg("text", { class: "mark-text", x: x(at) + 10, y: y(rate) + down }, name)
+        : svg("text", { class: "mark-text", x: x(at) - 10, y: y(rate) + down, "text-anchor": "end" }, name)];
     const isApart = chosen && !(mark && Math.hypot(x(chosen[0]) - x(mark[0]), y(chosen[1]) - y(mark[1])) < 8);
     return [
-      axes(width, x, y, niceTicks(low, high, tickCount(width)).map(([at, text]) => [at, text, below?.(at)]), ticks, xTitle, yTitle),
+      axes(width, x, y, niceTicks(low, high, tickCount(width)).map(([at, text]) => [at, text, below?.(at)]), ticks, yTitle),
       list.map((curve) =>
         svg("polyline", {
           class: "curve",

@@ -15,10 +15,13 @@ export function isReport() {
   return reportData() !== null;
 }
 
+// An empty key is a key, too.
+const KEYS = ["key", "from", "after", "before"];
+
 // An address with its parameters in order, so that a report finds it.
 export function addressOf(path, params = {}) {
   const pairs = Object.entries(params)
-    .filter(([, value]) => value !== undefined && value !== null && value !== "")
+    .filter(([name, value]) => value !== undefined && value !== null && (value !== "" || KEYS.includes(name)))
     .map(([name, value]) => [name, String(value)])
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const query = new URLSearchParams(pairs).toString();

@@ -1,6 +1,6 @@
 // A database: levels, files, column families, memory.
 
-import { badge, card, choice, facts, h, key, problem, replace, row, select, table } from "./dom.js";
+import { announce, badge, card, choice, facts, h, key, problem, replace, row, select, table } from "./dom.js";
 import { counted, formatBytes, formatCount, formatPercent, formatTime, shorten, shortName } from "./bytes.js";
 import { getJson } from "./data.js";
 import { keepInAddress, link, navigate } from "./router.js";
@@ -12,6 +12,8 @@ import { zoomButtons } from "./viewport.js";
 
 const TAILS = 200;
 const FILES_SHOWN = 200;
+const PROBLEMS_SHOWN = 50;
+const DELETED = "The file was deleted since.";
 
 export async function databasePage({ root, source, params, signal, isCurrent }) {
   const cf = params.cf ?? "default";
@@ -20,13 +22,15 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
   const tails = new Map();
   const files = map.levels.flatMap((level) => level.files.map((file) => ({ ...file, level: level.level })));
 
-  const open = (file) => navigate(`/${source}/table`, { cf: params.cf, file: file.number });
+  // An earlier state of the history has files that were deleted since.
+  const isLive = (file) => files.some((it) => it.number === file.number);
+  const open = (file) => (isLive(file) ? navigate(`/${source}/table`, { cf: params.cf, file: file.number }) : announce(DELETED));
   const details = h("div", { class: "selection", "aria-live": "polite" });
   const levels = new LevelsMap({
     axis: map.axis, levels: map.levels, tails,
     scaleBy: params.axis ?? "bytes",
     colourBy: params.colour ?? "size",
-    onSelect: (file) => showSelection(details, source, params.cf, levels, file),
+    onSelect: (file) => showSelection(details, source, params.cf, levels, file, isLive),
     onOpen: open,
   });
   const place = h("div", { hidden: files.length === 0 }, levels.element, details);
@@ -36,7 +40,8 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
     replace(scaleText, low !== "" && [h("span", {}, low), rampBar(), h("span", {}, high)]);
   };
   showScale();
-  const empty = h("p", { class: "muted", hidden: files.length > 0 }, "There are no tables: all data is in the write-ahead log.");
+  const empty = h("p", { class: "muted", hidden: files.length > 0 }, noTables(map, cf));
+  const unreadable = h("div", {});
   const history = map.manifest !== null && historyPanel({ source, cf: params.cf, map, levels, signal, isCurrent,
     onShow: (shown) => {
       place.hidden = shown.length === 0;
@@ -77,9 +82,10 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
       history && history.element,
       empty,
       place,
+      unreadable,
     ),
   );
-  showSelection(details, source, params.cf, levels, null);
+  showSelection(details, source, params.cf, levels, null, isLive);
   const memory = h("div", {}, memoryBars(files, tails));
   root.append(
     h("div", { class: "grid" },
@@ -101,6 +107,7 @@ export async function databasePage({ root, source, params, signal, isCurrent }) 
   }
   if (isCurrent()) {
     replace(memory, memoryBars(files, tails));
+    replace(unreadable, problemList(files, tails, source, params.cf));
     root.setAttribute("data-ready", "tails");
   }
 }
@@ -115,7 +122,7 @@ function heading(map, size) {
     shortName(map.file) !== map.file && h("span", { class: "path" }, map.file));
 }
 
-function showSelection(element, source, cf, levels, file) {
+function showSelection(element, source, cf, levels, file, isLive) {
   element.classList.toggle("chosen", Boolean(file));
   if (!file) {
     replace(element, h("p", { class: "muted" },
@@ -125,8 +132,10 @@ function showSelection(element, source, cf, levels, file) {
   const [[title, size], ...lines] = levels.describe(file);
   replace(element,
     h("div", { class: "toolbar" }, h("strong", {}, title), h("span", { class: "muted" }, size),
-      link(`/${source}/table`, { cf, file: file.number }, { class: "button" }, "Open the table"),
-      link(`/${source}/filter`, { cf, file: file.number }, { class: "button" }, "Open its filter")),
+      isLive(file)
+        ? [link(`/${source}/table`, { cf, file: file.number }, { class: "button" }, "Open the table"),
+          link(`/${source}/filter`, { cf, file: file.number }, { class: "button" }, "Open its filter")]
+        : badge(DELETED)),
     facts(lines.map(([name, value]) => [name, ["from", "to"].includes(name) ? key(value) : value])));
 }
 
@@ -155,14 +164,34 @@ function blobTable(files) {
     row(it.number, formatCount(it.blobs), formatBytes(it.bytes), formatBytes(it.garbage_bytes))));
 }
 
+// Why a column family has no tables.
+export function noTables(map, cf) {
+  const family = map.column_families.find((it) => it.name === (cf ?? "default"));
+  return family?.memtable_entries > 0
+    ? `There are no tables: all data is in the write-ahead log, ${counted(family.memtable_entries, "write")}.`
+    : "There are no tables, and no writes in the log: the column family is empty.";
+}
+
+// The files that cannot be read.
+function problemList(files, tails, source, cf) {
+  const bad = files.filter((file) => tails.get(file.number)?.problem);
+  if (bad.length === 0) return null;
+  return h("div", { class: "problem", role: "alert" },
+    h("p", {}, `${counted(bad.length, "table")} cannot be read:`),
+    h("ul", {}, bad.slice(0, PROBLEMS_SHOWN).map((file) => h("li", {},
+      link(`/${source}/table`, { cf, file: file.number }, {}, `level ${file.level}, table ${file.number}`), `: ${tails.get(file.number).problem}`))),
+    bad.length > PROBLEMS_SHOWN && h("p", {}, `and ${formatCount(bad.length - PROBLEMS_SHOWN)} more`));
+}
+
 function memoryBars(files, tails) {
   const levels = new Map();
   for (const file of files) {
-    const sum = levels.get(file.level) ?? { filter: 0, index: 0, size: 0 };
+    const sum = levels.get(file.level) ?? { filter: 0, index: 0, size: 0, unreadable: 0 };
     const tail = tails.get(file.number);
     sum.filter += tail?.filter_bytes ?? 0;
     sum.index += tail?.index_bytes ?? 0;
     sum.size += file.size;
+    sum.unreadable += tail?.problem ? 1 : 0;
     levels.set(file.level, sum);
   }
   if (levels.size === 0) return h("p", { class: "muted" }, "There are no tables.");
@@ -173,7 +202,7 @@ function memoryBars(files, tails) {
       label: `Level ${level}`,
       parts: [{ value: sum.filter, colour: filter, name: "Filters" }, { value: sum.index, colour: index, name: "Indexes" }],
       text: tails.size < files.length ? "reading …"
-        : `${formatBytes(sum.filter)} + ${formatBytes(sum.index)}, ${formatPercent((sum.filter + sum.index) / sum.size)} of the level`,
+        : `${formatBytes(sum.filter)} + ${formatBytes(sum.index)}, ${formatPercent((sum.filter + sum.index) / sum.size)} of the level${sum.unreadable > 0 ? `, without ${counted(sum.unreadable, "unreadable table")}` : ""}`,
     }))));
 }
 

@@ -61,20 +61,15 @@ export function select(label, options, chosen, onchange) {
 
 // Buttons of which one is pressed; `options` are pairs of value and text.
 export function choice(label, options, chosen, onchange) {
-  const group = h("div", { class: "choice", role: "group", "aria-label": label });
-  const show = (now) => {
-    replace(
-      group,
-      options.map(([value, text]) =>
-        button(text, () => {
-          show(value);
-          onchange(value);
-        }, { "aria-pressed": String(value === now), "data-value": value }),
-      ),
-    );
-  };
+  // The buttons stay, and so does the focus.
+  const buttons = options.map(([value, text]) =>
+    button(text, () => {
+      show(value);
+      onchange(value);
+    }, { "data-value": value }));
+  const show = (now) => buttons.forEach((it, at) => it.setAttribute("aria-pressed", String(options[at][0] === now)));
   show(chosen);
-  return group;
+  return h("div", { class: "choice", role: "group", "aria-label": label }, buttons);
 }
 
 export function card(title, ...children) {

@@ -14,11 +14,14 @@ import { showBudget } from "./budget.js";
 
 // Absent keys that a rate is measured with.
 const ABSENT_KEYS = 10000;
+// Partitions that are drawn.
+const STRIP = 2000;
 
 export async function filterPage({ root, source, info, params, signal, isCurrent, adoptFamily }) {
   const { file } = params;
-  const load = (part) => getJson(`/${source}/filter.json`, part === 0 ? { file } : { file, part }, signal);
-  const bits = await load(Number(params.part ?? 0));
+  const bits = await getJson(`/${source}/filter.json`, { file }, signal);
+  // The list of all parts is known from the first one.
+  const load = (part) => (part === 0 ? bits : getJson(`/${source}/filter.json`, { file, part, parts: 0 }, signal));
   if (!isCurrent()) return;
   const { report } = bits;
   const cf = adoptFamily(bits.column_family);
@@ -43,7 +46,7 @@ export async function filterPage({ root, source, info, params, signal, isCurrent
   root.append(charts);
   const isDatabase = info.kind === "database";
   if (isDatabase) root.append(card("The same memory, distributed over the levels", budget));
-  await showWhatIf(what, { source, report, signal, isCurrent });
+  await showWhatIf(what, { source, bits, signal, isCurrent });
   if (isDatabase) await showBudget(budget, { source, signal, isCurrent });
   root.setAttribute("data-ready", "whatif");
 }
@@ -65,7 +68,10 @@ async function showBits({ root, charts, source, params, bits, load, signal, isCu
       now = await load(at);
       if (isCurrent()) draw();
     } catch (error) {
-      if (isCurrent() && error.name !== "AbortError") replace(heat, problem(error.message));
+      if (!isCurrent() || error.name === "AbortError") return;
+      // The histogram is of no other part than the heat map.
+      bars.hidden = true;
+      replace(heat, problem(isReport() ? `Part ${formatCount(at)} is not in the report. Use sst serve to see it.` : error.message));
     }
   };
   const panel = probePanel(source, params, signal, isCurrent, async (probe) => {
@@ -78,16 +84,18 @@ async function showBits({ root, charts, source, params, bits, load, signal, isCu
   });
   if (bits.part_count > 1) picker = bits.layout === "block" ? await filterMap({ source, file, bits, signal, showPart }) : partStrip(bits, showPart);
   // Probed before anything is shown, so that nothing moves.
+  const start = Number(params.part ?? 0);
+  if (start > 0) await showPart(start);
   await panel.first;
   if (!isCurrent()) return;
-  picker?.show(now.part?.index ?? 0);
+  if (start === 0) picker?.show(now.part?.index ?? 0);
   root.append(
     h("div", { class: "grid" },
       card("Size and false-positive rate", reportFacts(bits.report, bits, rateMeasurement(source, file, signal))),
       !isReport() && card("Probe a key", panel.element)),
     card(bits.part?.ribbon ? "Columns of the Ribbon" : bits.layout === "block" ? "Filters over the file" : "Fill of the lines", picker?.element, heat));
   charts.append(bars);
-  draw();
+  if (heat.childElementCount === 0) draw();
 }
 
 function showHistogram(element, part) {
@@ -138,9 +146,9 @@ function rateMeasurement(source, file, signal) {
   return place;
 }
 
-// The partitions, a button each.
+// The partitions, a button each; of many the first, and a field for all others.
 function partStrip(bits, showPart) {
-  const cells = bits.parts.slice(0, 2000).map((it, at) => h("button", {
+  const cells = bits.parts.slice(0, STRIP).map((it, at) => h("button", {
     type: "button", class: "part",
     "aria-label": `Part ${at}, ${KIND_NAMES[it.kind] ?? it.kind}, ${formatBytes(it.bytes)}`,
     title: `part ${at}: ${it.kind}, ${formatBytes(it.bytes)}${it.fill === null ? "" : `, ${formatPercent(it.fill)} of its bits set`}`,
@@ -154,7 +162,11 @@ function partStrip(bits, showPart) {
     replace(text, `${counted(bits.part_count, "partition")}. Partition ${formatCount(shown)} is shown below${lit === null ? "" : `; the key is in partition ${formatCount(lit)}`}.`);
   };
   return {
-    element: h("div", {}, text, h("div", { class: "parts" }, cells)),
+    element: h("div", {}, text, h("div", { class: "parts" }, cells),
+      bits.part_count > cells.length && h("div", { class: "toolbar" },
+        h("span", { class: "muted" }, `The first ${formatCount(cells.length)} of ${formatCount(bits.part_count)} are drawn.`),
+        h("label", { class: "field" }, h("span", {}, "Partition"), h("input", { type: "number", min: "0", max: String(bits.part_count - 1), value: "0",
+          onchange: (event) => event.target.reportValidity() && showPart(Number(event.target.value)) })))),
     show: (at) => {
       cells[shown]?.removeAttribute("aria-current");
       cells[at]?.setAttribute("aria-current", "true");
@@ -179,10 +191,15 @@ async function filterMap({ source, file, bits, signal, showPart }) {
   }
   const blocks = page.blocks.filter(([kind]) => kind === "data").map(([, offset, length]) => ({ offset, length }));
   const span = bits.span ?? 2048;
-  const map = new FilterMap({ blocks, filters: bits.parts, span, onSelect: showPart });
+  const map = new FilterMap({ blocks, filters: bits.parts, count: bits.part_count, span, onSelect: showPart });
+  const omitted = [
+    bits.part_count > bits.parts.length && `The first ${counted(bits.parts.length, "filter")} are coloured; the others can be selected.`,
+    page.total > page.blocks.length && `The first ${counted(page.blocks.length, "block")} of ${formatCount(page.total)} are drawn.`,
+  ].filter(Boolean);
   return {
     element: h("div", {},
       h("p", {}, `${counted(bits.part_count, "filter")}: each is of the data blocks that start in its ${formatBytes(span)} of the file. Coloured by fill; where no block starts, a filter is empty.`),
+      omitted.length > 0 && h("p", { class: "muted" }, omitted.join(" ")),
       map.element),
     show: (at) => map.show(at),
     lit: (at) => map.show(map.selected, at),

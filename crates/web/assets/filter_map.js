@@ -12,11 +12,12 @@ const FILTERS = { top: 56, height: 30 };
 const BOTTOM = FILTERS.top + FILTERS.height;
 
 export class FilterMap {
-  // `blocks` are the data blocks, `filters` the parts of the filter block, `span` the bytes that each covers.
-  constructor({ blocks, filters, span, onSelect }) {
-    Object.assign(this, { blocks, filters, span, onSelect, selected: 0, lit: null });
+  // `blocks` are the data blocks, `filters` the first ones of `count` parts of the filter block, `span` the bytes
+  // that each covers.
+  constructor({ blocks, filters, count, span, onSelect }) {
+    Object.assign(this, { blocks, filters, count, span, onSelect, selected: 0, lit: null });
     const last = blocks.at(-1);
-    const total = Math.max(filters.length * span, last ? last.offset + last.length : 0, 1);
+    const total = Math.max(count * span, last ? last.offset + last.length : 0, 1);
     this.viewport = new Viewport({
       label: "Data blocks and their filters over the file",
       height: BOTTOM + 24,
@@ -27,14 +28,14 @@ export class FilterMap {
       drawMap: (context, width, height) => this.drawMap(context, width, height),
       onHover: (x, y, event) => this.hover(x, y, event),
       onSelect: (x) => this.select(this.filterAt(x)),
-      onStep: (by) => this.select((this.selected + by + this.filters.length) % this.filters.length),
+      onStep: (by) => this.select((this.selected + by + count) % count),
     });
     this.element = this.viewport.element;
   }
 
   filterAt(x) {
     const at = Math.floor(this.viewport.value(x) / this.span);
-    return x >= LEFT && at >= 0 && at < this.filters.length ? at : null;
+    return x >= LEFT && at >= 0 && at < this.count ? at : null;
   }
 
   blocksOf(at) {
@@ -59,6 +60,7 @@ export class FilterMap {
     const filter = this.filters[at];
     const lines = [`Filter ${formatCount(at)}`, `of data blocks that start in bytes ${formatCount(at * this.span)} to ${formatCount((at + 1) * this.span - 1)}`,
       counted(this.blocksOf(at).length, "block")];
+    if (!filter) return lines;
     lines.push(filter.bytes === 0 ? "empty" : formatBytes(filter.bytes));
     if (filter.fill !== null && filter.bytes > 0) lines.push(`${formatPercent(filter.fill)} of its bits set`);
     return lines;
@@ -110,11 +112,17 @@ export class FilterMap {
         context.font = `11px ${css("--sans")}`;
         context.fillText(filter.bytes === 0 ? "empty" : formatPercent(share, 0), Math.max(a, LEFT) + 5, FILTERS.top + FILTERS.height / 2);
       }
-      if (at === this.selected || at === this.lit) {
-        context.strokeStyle = colour(at === this.lit ? "--lit" : "--text");
-        context.lineWidth = 3;
-        context.strokeRect(a + 1, FILTERS.top - 1, Math.max(b - a - 3, 2), FILTERS.height + 2);
-      }
+    }
+    // The others are not coloured.
+    const [rest, end] = [viewport.x(this.filters.length * span), viewport.x(this.count * span)];
+    context.fillStyle = colour("--unknown");
+    if (rest < width && end > rest) context.fillRect(rest, FILTERS.top, Math.min(end, width) - rest, FILTERS.height);
+    for (const at of new Set([this.selected, this.lit])) {
+      if (at === null) continue;
+      const [a, b] = [viewport.x(at * span), viewport.x((at + 1) * span)];
+      context.strokeStyle = colour(at === this.lit ? "--lit" : "--text");
+      context.lineWidth = 3;
+      context.strokeRect(a + 1, FILTERS.top - 1, Math.max(b - a - 3, 2), FILTERS.height + 2);
     }
     drawOffsets(context, viewport, BOTTOM);
     context.restore();

@@ -7,6 +7,7 @@ import { link } from "./router.js";
 
 const REDRAW = 500;
 const SHOWN = 200;
+const VERIFY = "Verify everything";
 const STATUS = { sound: ["Sound", "yes"], damaged: ["Damaged", "no"], unreadable: ["Unreadable", "no"], unsupported: ["Not supported", "maybe"] };
 
 export async function healthPage({ root, source, info, signal, isCurrent }) {
@@ -24,9 +25,13 @@ export async function healthPage({ root, source, info, signal, isCurrent }) {
     show();
     drawn = performance.now();
   };
+  let running = null;
+  // The page's own signal, and that of the button.
   const verify = async () => {
+    running = new AbortController();
+    signal.addEventListener("abort", () => running?.abort(), { once: true });
     reports.length = 0;
-    start.disabled = true;
+    replace(start, "Stop");
     bar.value = 0;
     show();
     try {
@@ -44,13 +49,20 @@ export async function healthPage({ root, source, info, signal, isCurrent }) {
           announce(text.textContent);
           root.setAttribute("data-ready", "verified");
         }
-      }, signal);
+      }, running.signal);
     } catch (error) {
       if (error.name !== "AbortError") replace(text, problem(error.message));
+      else if (isCurrent()) {
+        show();
+        replace(text, `Stopped after ${counted(reports.length, "file")}.`);
+        root.setAttribute("data-ready", "stopped");
+      }
     }
-    start.disabled = false;
+    running = null;
+    replace(start, VERIFY);
   };
-  const start = button("Verify everything", verify, { class: "primary" });
+  // One button, so that it keeps the focus.
+  const start = button(VERIFY, () => (running ? running.abort() : verify()), { class: "primary" });
   root.append(
     h("h1", {}, "Health"),
     card("Verification",

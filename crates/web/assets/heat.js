@@ -22,6 +22,7 @@ export function showHeat(element, bits, probe, openProbed) {
   const lit = probe?.part === part.index || (probe?.part ?? null) === null ? probe : null;
   const isElsewhere = probe && !lit;
   const index = lit?.answer?.place?.line?.index ?? lit?.answer?.place?.slots?.first_segment;
+  const touched = touchedLines(lit?.answer);
   const text = part.lines_per_cell > 1 ? `Each cell is ${part.lines_per_cell} ${columns ? "segments" : "lines"}. ` : "";
   const half = part.line_bits / 2;
   // The colours span what there is, and not less than a tenth of a line: small differences stay small.
@@ -37,13 +38,25 @@ export function showHeat(element, bits, probe, openProbed) {
     canvas,
     h("span", { class: "ramp-labels" }, h("span", {}, isBits ? "0" : `${counted(Math.round(extent[0]), "bit")} set`), rampBar(), h("span", {}, isBits ? "1" : `${counted(Math.round(extent[1]), "bit")} set`)),
     isElsewhere && h("p", { class: "lit-text" }, `The key is in part ${formatCount(probe.part)}. `, button("Show it", openProbed, { class: "linklike" })),
-    index !== undefined && !isBits && h("p", { class: "lit-text" }, `The key's ${columns ? "slots start in segment" : "bits are in line"} ${formatCount(index)}, of ${formatCount(part.lines)} from 0 to ${formatCount(part.lines - 1)}.`));
+    index !== undefined && !isBits && h("p", { class: "lit-text" }, columns
+      ? `The key's slots are in ${counted(touched.length, "segment")}, those of the columns of ${touched.includes(index + lit.answer.place.slots.columns) ? "two blocks" : "one block"} from segment ${formatCount(index)} on, of ${formatCount(part.lines)}.`
+      : `The key's bits are in line ${formatCount(index)}, of ${formatCount(part.lines)} from 0 to ${formatCount(part.lines - 1)}.`));
   const draw = () => {
     if (isBits) drawCells(canvas, bitsOf(part.line), [0, 1], lit ? lit.answer.probes.map((it) => it.position) : []);
-    else drawCells(canvas, part.cells, extent, index === undefined ? [] : [Math.floor(index / part.lines_per_cell)]);
+    else drawCells(canvas, part.cells, extent, [...new Set(touched.map((line) => Math.floor(line / part.lines_per_cell)))]);
   };
   draw();
   new ResizeObserver(draw).observe(canvas);
+}
+
+// The lines that a probe reads: one of a Bloom filter; of a Ribbon filter a segment of each probed column, and of
+// the next block, unless the slots of the key are those of a block.
+function touchedLines(answer) {
+  const place = answer?.place;
+  if (place?.line) return [place.line.index];
+  if (!place?.slots) return [];
+  const { start, first_segment: first, columns } = place.slots;
+  return answer.probes.flatMap(({ position }) => [first + position, ...(start % 128 === 0 ? [] : [first + columns + position])]);
 }
 
 function drawCells(canvas, cells, [low, high], marked) {

@@ -1,6 +1,6 @@
 // The files of a column family over the key axis: a row for each level, one for each run of level 0.
 
-import { hideTooltip, announce, h, plain, showTooltip } from "./dom.js";
+import { hideTooltip, announce, h, plain, replace, showTooltip } from "./dom.js";
 import { colour, css, onRamp, ramp } from "./colour.js";
 import { counted, formatBytes, formatCount, formatPercent, formatTime, shorten } from "./bytes.js";
 import { Viewport } from "./viewport.js";
@@ -10,6 +10,8 @@ const SUB_ROW = 20;
 const GAP = 6;
 const DEPTH = 44;
 const LEFT = 92;
+// The outline of a file on the path of a lookup.
+const STATE_COLOURS = { found: "--good", part: "--lit", deleted: "--bad", read: "--accent", filtered: "--warn" };
 
 // Files by row: levels are lists of { level, files }; a level whose files overlap has several rows.
 export function arrange(levels) {
@@ -62,14 +64,18 @@ export class LevelsMap {
       drawMap: (context, width, height) => this.drawMap(context, width, height),
       onHover: (x, y, event) => this.hover(x, y, event),
       onSelect: (x, y, isDouble) => {
+        if (x >= LEFT && y >= this.depthTop) return this.showRuns(this.slotAt(x));
         const file = this.fileAt(x, y);
         this.select(file);
         if (isDouble && file) this.options.onOpen?.(file);
+        return undefined;
       },
+      onKey: (by) => this.stepRuns(by),
       onStep: (by) => this.step(by),
       onOpen: () => this.selected && this.options.onOpen?.(this.selected),
     });
-    this.element = this.viewport.element;
+    this.runs = h("p", { class: "muted runs", role: "status" });
+    this.element = h("div", {}, this.viewport.element, this.runs);
     this.show(options.axis, options.levels);
   }
 
@@ -78,8 +84,15 @@ export class LevelsMap {
     this.rows = arrange(levels);
     this.depthTop = place(this.rows);
     this.measureDepth();
+    this.runsSlot = null;
+    replace(this.runs, this.most > 0 && `Up to ${counted(this.most, "run")} may have to be read for a key. Click below the levels, or press [ and ], to see how many for which keys.`);
     this.setScale(this.scaleBy);
     this.viewport.setHeight(this.depthTop + DEPTH + 22);
+    if (!this.selected) return;
+    // The selected file, if it is still there.
+    const { number } = this.selected;
+    this.selected = this.rows.flatMap((row) => row.files).find((file) => file.number === number) ?? null;
+    this.options.onSelect?.(this.selected);
   }
 
   // How many runs a lookup may have to read, by slot.
@@ -100,6 +113,38 @@ export class LevelsMap {
       this.depth[slot] = now;
       this.most = Math.max(this.most, now);
     }
+  }
+
+  // How many runs there are at the keys of a file.
+  depthOf(file) {
+    let [least, most] = [Infinity, 0];
+    for (let slot = file.first; slot <= file.last; slot += 1) {
+      least = Math.min(least, this.depth[slot]);
+      most = Math.max(most, this.depth[slot]);
+    }
+    return least < most ? `${formatCount(least)} to ${formatCount(most)}` : formatCount(most);
+  }
+
+  // The runs at a slot, with a line through them.
+  showRuns(slot) {
+    if (slot < 0) return;
+    this.runsSlot = slot;
+    replace(this.runs, `${counted(this.depth[slot], "run")} may have to be read for a key from ${shorten(this.axis.keys[slot], 60)} on.`);
+    this.viewport.reveal(this.edges[slot], this.edges[slot + 1]);
+  }
+
+  stepRuns(by) {
+    const last = this.axis.keys.length - 1;
+    if (last >= 0) this.showRuns(this.runsSlot === null ? (by > 0 ? 0 : last) : Math.max(0, Math.min(last, this.runsSlot + by)));
+  }
+
+  // Whether the number of keys is unknown for some filters, as it is for all of LevelDB: they are then compared by
+  // their share of the file.
+  isFilterByShare() {
+    return this.rows.some((row) => row.files.some((file) => {
+      const tail = this.options.tails?.get(file.number);
+      return tail && !tail.problem && tail.filter !== "none" && !tail.filter_keys;
+    }));
   }
 
   setScale(by) {
@@ -141,9 +186,9 @@ export class LevelsMap {
       case "age":
         return file.created ?? tail?.created ?? file.largest_seq ?? file.number;
       case "filter":
-        if (!tail) return null;
+        if (!tail || tail.problem) return null;
         if (tail.filter === "none") return 0;
-        return tail.filter_keys ? (8 * tail.filter_bytes) / tail.filter_keys : null;
+        return this.isByShare ? tail.filter_bytes / Math.max(file.size, 1) : (8 * tail.filter_bytes) / tail.filter_keys;
       case "tombstones":
         return tail?.entries ? (tail.deletions ?? 0) / tail.entries : null;
       default:
@@ -152,6 +197,7 @@ export class LevelsMap {
   }
 
   extent() {
+    this.isByShare = this.colourBy === "filter" && this.isFilterByShare();
     let [low, high] = [Infinity, -Infinity];
     for (const row of this.rows) {
       for (const file of row.files) {
@@ -164,7 +210,7 @@ export class LevelsMap {
     if (!Number.isFinite(high)) return [NaN, NaN];
     if (this.colourBy === "size") low = 0;
     if (this.colourBy === "tombstones") [low, high] = [0, Math.max(high, 0.1)];
-    if (this.colourBy === "filter") [low, high] = [0, Math.max(high, 10)];
+    if (this.colourBy === "filter") [low, high] = [0, Math.max(high, this.isByShare ? 0.01 : 10)];
     return [low, high];
   }
 
@@ -175,7 +221,7 @@ export class LevelsMap {
       case "size":
         return [formatBytes(low), formatBytes(high)];
       case "filter":
-        return ["no filter", `${high.toFixed(1)} bits per key`];
+        return ["no filter", this.isByShare ? `${formatPercent(high)} of the file` : `${high.toFixed(1)} bits per key`];
       case "tombstones":
         return ["none", formatPercent(high)];
       default:
@@ -194,7 +240,9 @@ export class LevelsMap {
     for (const row of this.rows) this.drawRow(context, row, low, high, width);
     this.drawDepth(context, width);
     this.drawKeys(context, width);
-    if (this.slot !== null && this.slot !== undefined && this.slot >= 0) this.drawLine(context);
+    for (const slot of [this.slot, this.runsSlot]) {
+      if (slot !== null && slot !== undefined && slot >= 0) this.drawLine(context, slot);
+    }
     context.restore();
     for (const row of this.rows.filter((it) => it.isFirst)) {
       context.fillStyle = colour("--text");
@@ -231,8 +279,12 @@ export class LevelsMap {
       context.fillStyle = quantity === null ? colour("--unknown") : ramp(share);
       const wide = Math.max(b - a - (b - a > 3 ? 1 : 0), 0.5);
       context.fillRect(a, row.y, wide, row.height);
+      if (this.options.tails?.get(file.number)?.problem) {
+        context.fillStyle = colour("--bad");
+        context.fillRect(a, row.y, Math.max(wide, 3), 5);
+      }
       if (state) {
-        context.strokeStyle = colour(state === "found" ? "--good" : state === "read" ? "--accent" : "--warn");
+        context.strokeStyle = colour(STATE_COLOURS[state]);
         context.lineWidth = 3;
         context.strokeRect(a + 1.5, row.y + 1.5, Math.max(wide - 3, 1), row.height - 3);
       }
@@ -290,8 +342,8 @@ export class LevelsMap {
     }
   }
 
-  drawLine(context) {
-    const x = (this.viewport.x(this.edges[this.slot]) + this.viewport.x(this.edges[this.slot + 1])) / 2;
+  drawLine(context, slot) {
+    const x = (this.viewport.x(this.edges[slot]) + this.viewport.x(this.edges[slot + 1])) / 2;
     context.strokeStyle = colour("--accent");
     context.lineWidth = 2;
     context.setLineDash([5, 4]);
@@ -343,6 +395,8 @@ export class LevelsMap {
       ["to", shorten(keys[file.last] ?? "")],
     ];
     if (file.largest_seq !== null && file.largest_seq !== undefined) lines.push(["largest seq", formatCount(file.largest_seq)]);
+    lines.push(["runs at its keys", this.depthOf(file)]);
+    if (tail?.problem) return [...lines, ["problem", tail.problem]];
     if (tail?.entries) lines.push(["entries", `${formatCount(tail.entries)}, ${formatCount(tail.deletions ?? 0)} deletions`]);
     if (tail) lines.push(["filter", tail.filter === "none" ? "none" : `${tail.filter}, ${formatBytes(tail.filter_bytes)}`]);
     return lines;

@@ -14,7 +14,32 @@ const ANSWERS = {
   absent: ["Not found", "no"],
   filtered: ["Not found: the filter excludes it", "no"],
   unresolved: ["Found, but it cannot be merged", "maybe"],
+  failed: ["Not known: a file cannot be read", "no"],
 };
+
+// What a table has that is not the whole value.
+const PARTS = {
+  merge: ["Merge operand", "maybe"],
+  blob_index: ["Refers to a blob file", "yes"],
+  put_entity: ["Refers to a blob file", "yes"],
+};
+
+// The newest entry of a table that counts.
+function newestEntry(step) {
+  return step.blocks.flatMap((block) => block.search?.entries ?? []).find((entry) => !entry.covered);
+}
+
+// What a table by itself says about the key.
+function answerOf(step) {
+  const part = step.answer === "unresolved" && PARTS[newestEntry(step)?.type];
+  return part || (ANSWERS[step.answer] ?? [step.answer, ""]);
+}
+
+// The state of a table on the map of the whole lookup.
+function stateOf(step) {
+  if (step.answer === "unresolved") return newestEntry(step)?.type === "merge" ? "part" : "found";
+  return ["found", "deleted", "filtered"].includes(step.answer) ? step.answer : "read";
+}
 
 export async function lookupPage({ root, source, info, params, signal, isCurrent }) {
   const isDatabase = info.kind === "database";
@@ -50,7 +75,9 @@ export async function lookupPage({ root, source, info, params, signal, isCurrent
     return;
   }
   if (!isCurrent()) return;
-  const [text, kind] = ANSWERS[found.answer] ?? [found.answer, ""];
+  // A table alone does not have the value of a reference, nor all operands.
+  const [only] = found.steps;
+  const [text, kind] = found.answer === "unresolved" && found.problem && only?.source === "table" ? answerOf(only) : ANSWERS[found.answer] ?? [found.answer, ""];
   const { touched } = found;
   root.append(
     h("section", { class: `card answer ${kind}`, "aria-label": "Answer" },
@@ -64,10 +91,12 @@ export async function lookupPage({ root, source, info, params, signal, isCurrent
         figure(formatCount(touched.filters), touched.filters === 1 ? "filter probed" : "filters probed"),
         figure(formatCount(touched.indexes), touched.indexes === 1 ? "index searched" : "indexes searched"),
         figure(formatCount(touched.data_blocks), touched.data_blocks === 1 ? "data block read" : "data blocks read"),
+        touched.blobs > 0 && figure(formatCount(touched.blobs), touched.blobs === 1 ? "value read from a blob file" : "values read from blob files"),
         figure(formatBytes(touched.stored_bytes), "read from files"),
         figure(formatBytes(touched.decoded_bytes), "decompressed and searched"))));
   if (isDatabase && params.file === undefined) await showMap(root, { source, params, found, signal, isCurrent });
-  root.append(h("h2", {}, "The steps of the lookup"), h("ol", { class: "steps" }, joined(found.steps).map((step, at) => stepView(step, at, source, params.cf))));
+  root.append(h("h2", {}, "The steps of the lookup"), h("ol", { class: "steps" }, joined(found.steps).map((step, at) => stepView(step, at, source, params.cf)),
+    found.answer === "failed" && h("li", { class: "step" }, h("h3", {}, "The lookup ends here"), problem(found.problem))));
   root.setAttribute("data-ready", "lookup");
 }
 
@@ -101,11 +130,11 @@ async function showMap(root, { source, params, found, signal, isCurrent }) {
   const states = new Map();
   for (const step of found.steps) {
     if (step.source !== "table") continue;
-    states.set(step.file, step.answer === "found" ? "found" : step.answer === "filtered" ? "filtered" : "read");
+    states.set(step.file, stateOf(step));
   }
   levels.light(states, found.slot);
   root.append(card("Files on the path", levels.element,
-    outlineLegend([["--warn", "its filter excludes the key"], ["--accent", "searched, not found"], ["--good", "found"]]),
+    outlineLegend([["--warn", "its filter excludes the key"], ["--accent", "searched, not found"], ["--bad", "deleted"], ["--lit", "a merge operand"], ["--good", "found"]]),
     h("p", { class: "muted" }, "Pale files are out of range or were not needed. The dashed line is the key.")));
 }
 
@@ -127,6 +156,10 @@ function stepView(step, at, source, cf) {
     case "not_asked":
       return h("li", { class: "step skipped", style: delay }, h("h3", {}, `Level ${step.level}`),
         h("p", { class: "muted" }, `${counted(step.files.length, "file")} skipped: already resolved`));
+    case "blob_file":
+      return h("li", { class: "step", style: delay },
+        h("div", { class: "toolbar" }, h("h3", {}, step.file === 0 ? "Blob in the table" : `Blob file ${step.file}`), badge("Has the value", "yes")),
+        h("p", {}, `${formatBytes(step.length)} at offset ${formatCount(step.offset)}`));
     default:
       return tableStep(step, delay, source, cf);
   }
@@ -162,7 +195,7 @@ function tableStep(step, delay, source, cf) {
     const [entry] = block.search.entries;
     stages.push(stage("Entry", entry ? `${entry.type} at ${formatCount(entry.seq)}` : "not in the block", Boolean(entry)));
   }
-  const [text, kind] = ANSWERS[step.answer] ?? [step.answer, ""];
+  const [text, kind] = answerOf(step);
   const title = step.file === undefined ? "Table" : `Level ${step.level}, table ${step.file}`;
   const params = step.file === undefined ? {} : { cf, file: step.file };
   return h("li", { class: "step", style: delay },

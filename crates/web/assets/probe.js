@@ -1,7 +1,7 @@
 // A probe of a filter: the hash of a key, its line or columns, and each bit.
 
 import { badge, facts, h, key, problem, replace, row, table } from "./dom.js";
-import { bitsOf, formatBytes, formatCount } from "./bytes.js";
+import { bitsOf, counted, formatBytes, formatCount } from "./bytes.js";
 import { getJson } from "./data.js";
 import { keepInAddress } from "./router.js";
 
@@ -28,7 +28,7 @@ export function probePanel(source, params, signal, isCurrent, onProbe) {
   } },
   h("label", { for: "probe-key" }, "Type a key and see its bits light up."),
   h("div", { class: "toolbar" }, input, h("button", { type: "submit", class: "primary" }, "Probe")), answer);
-  return { element, first: params.key ? probe() : null };
+  return { element, first: params.key === undefined ? null : probe() };
 }
 
 // The hash, the place and each bit of a probe.
@@ -67,11 +67,27 @@ function lineView(probe) {
     }));
 }
 
+// The bits of each column in the 128 slots of the key. Those that its equation adds up are lit: their sum, of
+// zeros and ones without carry, is what is found.
 function segmentView(probe) {
   const { probes, place } = probe.answer;
-  return table("Columns", ["Column", "Its 128 bits, and those of the next block", "Expected", "Found"], probe.segments.map(([here, next], column) => {
+  const { start, row: coefficients, result } = place.slots;
+  const added = lowestFirst(coefficients);
+  return table("Columns", ["Column", `Its bits in slots ${formatCount(start)} to ${formatCount(start + 127)}`, "Expected", "Found"], probe.segments.map(([here, next], column) => {
     const it = probes.find((at) => at.position === column);
-    return row(column, h("code", { class: "segment" }, here, next ? ` ${next}` : ""), (place.slots.result >> column) & 1,
+    const bits = [...bitsOf(here), ...(next ? bitsOf(next) : [])].slice(start % 128, (start % 128) + 128);
+    const ones = bits.filter((bit, at) => bit && added[at]).length;
+    const kind = (bit, at) => (it && added[at] ? (bit ? "hit" : "zero") : bit ? "one" : "");
+    return row(column,
+      h("div", { class: "line segment", role: "img", "aria-label": `${counted(ones, "one")} among the ${added.filter(Boolean).length} bits of the equation` },
+        bits.map((bit, at) => h("span", { class: `cell ${kind(bit, at)}`, title: `slot ${start + at}: ${bit}` }))),
+      (result >> column) & 1,
       it ? (it.found === it.expected ? `${it.found} ✓` : `${it.found} ✗`) : "not probed");
   }));
+}
+
+// The bits of a number in hexadecimal digits, the lowest first.
+function lowestFirst(hex) {
+  const digits = hex.padStart(32, "0").match(/../g).reverse().join("");
+  return bitsOf(digits);
 }

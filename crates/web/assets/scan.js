@@ -40,7 +40,7 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
   const versions = h("div", { "aria-live": "polite" });
   const go = (to) => navigate(`/${source}/scan`, { ...of, encoding: "hex", prefix: found, view: state.view, keys: state.keys === "text" ? undefined : state.keys, ...to });
   root.append(
-    h("h1", {}, "Keys and values"),
+    h("h1", {}, params.file === undefined ? "Keys and values" : `Keys and values of table ${params.file}`),
     h("form", { class: "card toolbar", onsubmit: (event) => {
       event.preventDefault();
       go({ prefix: toHex(decodeBytes(prefix.value)) });
@@ -73,28 +73,34 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
   const showVersions = async (hex) => {
     try {
       const all = await getJson(`/${source}/versions.json`, { ...of, encoding: "hex", key: hex }, signal);
-      replace(versions, versionsCard(all, { source, cf: params.cf, view: state.view }));
+      replace(versions, versionsCard(all, { source, cf: params.cf, view: state.view, isTable: info.kind === "table" || params.file !== undefined }));
       versions.scrollIntoView({ block: "nearest" });
     } catch (error) {
       if (error.name !== "AbortError") replace(versions, problem(error.message));
     }
   };
   const draw = () => {
+    const hasTimestamps = page.rows.some((it) => it.timestamp !== undefined);
     const rows = page.rows.map((it) => row(
-      key(showKey(it.key, state.keys)),
+      it.key_length === undefined ? key(showKey(it.key, state.keys))
+        : [key(`${showKey(it.key, state.keys)}…`), h("p", { class: "muted" }, `the start of a key of ${formatBytes(it.key_length)}`)],
+      ...(hasTimestamps ? [h("span", { class: "timestamp" }, showTimestamp(it.timestamp))] : []),
       it.value === null
         ? h("span", { class: "muted" }, it.merge ? `${counted(it.merge.length, "operand")}, unmerged` : "unresolved")
         : it.columns ? columnsView(it.columns, state.view)
           : h("pre", { class: "value", dir: "ltr" }, shorten(show(it.value, state.view), 2000)),
       formatBytes(it.value_length),
-      isReport() ? "" : h("span", { class: "row-actions" },
+      // A key that is cut has no address.
+      isReport() || it.key_length !== undefined ? "" : h("span", { class: "row-actions" },
         link(`/${source}/lookup`, { ...of, encoding: "hex", key: it.key }, {}, "Look up"),
         button("Versions", () => showVersions(it.key), { class: "linklike" }))));
-    const [first, last] = [page.rows[0]?.key, page.rows.at(-1)?.key];
+    const addressable = (it) => (it?.key_length === undefined ? it?.key : undefined);
+    const [first, last] = [addressable(page.rows[0]), addressable(page.rows.at(-1))];
     replace(results,
       page.problem && problem(page.problem),
       page.is_cut && h("p", { class: "muted" }, "The page ends early: the rest is large or takes long."),
-      rows.length === 0 ? h("p", { class: "muted" }, "No keys.") : table("Keys and values", ["Key", "Value", "Length", ""], rows, "stack"),
+      rows.length === 0 ? h("p", { class: "muted" }, "No keys.") : table("Keys and values", ["Key", ...(hasTimestamps ? ["Timestamp"] : []), "Value", "Length", ""], rows, "stack"),
+      page.rows.at(-1)?.key_length !== undefined && page.has_after && h("p", { class: "muted" }, "The last key is too long for an address, so there is no next page; search by prefix instead."),
       isReport() ? page.has_after && h("p", { class: "muted" }, "The report has the first keys.") : h("div", { class: "toolbar" },
         button("First", () => go({})),
         button("Previous", () => go({ before: first }), { disabled: !page.has_before || first === undefined }),
@@ -106,6 +112,13 @@ export async function scanPage({ root, source, info, params, signal, isCurrent }
   root.setAttribute("data-ready", "scan");
 }
 
+// RocksDB's timestamps are numbers of eight bytes.
+function showTimestamp(hex) {
+  if (hex === undefined) return "";
+  const bytes = fromHex(hex);
+  return bytes.length === 8 ? String(new DataView(bytes.buffer).getBigUint64(0, true)) : toHex(bytes);
+}
+
 // The columns of an entity; the default one has no name.
 function columnsView(columns, view) {
   return h("dl", { class: "columns" }, columns.map(([name, value]) => [
@@ -114,12 +127,13 @@ function columnsView(columns, view) {
   ]));
 }
 
-function versionsCard(all, { source, cf, view }) {
+function versionsCard(all, { source, cf, view, isTable }) {
+  const hasTimestamps = all.versions.some((it) => it.timestamp !== undefined);
   return card(`Versions of ${shorten(escapeBytes(fromHex(all.key)), 60)}`, all.versions.length === 0
     ? h("p", { class: "muted" }, "No entries.")
-    : table("Versions", ["Sequence number", "Type", "Where", "Length", "Value"], all.versions.map((it) => row(
-      formatCount(it.seq), it.type + (it.is_covered ? ", covered by a range tombstone" : ""),
-      it.file === null ? (it.value === null ? "write-ahead log" : "this table") : link(`/${source}/table`, { cf, file: it.file }, {}, `level ${it.level}, table ${it.file}`),
+    : table("Versions", ["Sequence number", ...(hasTimestamps ? ["Timestamp"] : []), "Type", "Where", "Length", "Value"], all.versions.map((it) => row(
+      formatCount(it.seq), ...(hasTimestamps ? [showTimestamp(it.timestamp)] : []), it.type + (it.is_covered ? ", covered by a range tombstone" : ""),
+      it.file === null ? (isTable ? "this table" : "write-ahead log") : link(`/${source}/table`, { cf, file: it.file }, {}, `level ${it.level}, table ${it.file}`),
       it.value_length === null ? "" : formatBytes(it.value_length),
       it.value === null ? "" : h("pre", { class: "value", dir: "ltr" }, shorten(show(it.value, view), 500))))));
 }

@@ -2,7 +2,7 @@
 
 import { badge, button, card, facts, h, key, problem, replace, row, table } from "./dom.js";
 import { formatBytes, formatCount, formatPercent, formatTime, shorten, shortName } from "./bytes.js";
-import { getJson } from "./data.js";
+import { getJson, isReport } from "./data.js";
 import { keepInAddress, link } from "./router.js";
 import { showBlock } from "./block.js";
 import { BlockMap, kindLegend } from "./block_map.js";
@@ -26,7 +26,9 @@ export async function tablePage({ root, source, params, signal, isCurrent, adopt
   const panel = h("div", { class: "block-panel" });
   const describeBytes = (block, offset) => {
     const from = block.kind === "footer" ? 0 : Math.max(0, offset - block.offset - BYTES / 2);
-    const of = { file, offset: block.offset, bytes_from: from || undefined, bytes: BYTES, entries: 1 };
+    // A report has the first bytes of some blocks.
+    const of = isReport() ? { file, offset: block.offset }
+      : { file, offset: block.offset, bytes_from: from || undefined, bytes: BYTES, entries: 1, stored: 1 };
     // What cannot be had is not drawn.
     return getJson(`/${source}/block.json`, of, signal).catch(() => null);
   };

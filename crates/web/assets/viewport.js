@@ -4,6 +4,7 @@
 //   drag, arrows        move
 //   0                   everything
 //   , and .             previous and next item
+//   [ and ]             previous and next key
 
 import { h } from "./dom.js";
 import { colour, css } from "./colour.js";
@@ -12,7 +13,7 @@ const MINIMAP_HEIGHT = 22;
 
 export class Viewport {
   // `options`: label, height, total, least (the shortest window), draw(context, view), drawMap, onHover,
-  // onSelect, onStep.
+  // onSelect, onStep, onKey.
   constructor(options) {
     this.options = options;
     this.total = Math.max(options.total, 1);
@@ -24,7 +25,7 @@ export class Viewport {
       tabindex: "0",
       role: "application",
       "aria-roledescription": "zoomable map",
-      "aria-label": `${options.label}. Plus and minus zoom, arrows move, 0 shows everything, comma and period select, Enter opens.`,
+      "aria-label": `${options.label}. Plus and minus zoom, arrows move, 0 shows everything, comma and period select, Enter opens.${options.onKey ? " Brackets move along the keys." : ""}`,
       style: { height: `${options.height}px` },
     });
     this.minimap = h("canvas", {
@@ -173,6 +174,8 @@ export class Viewport {
         ArrowRight: () => this.pan(0.2),
         ",": () => options.onStep?.(-1),
         ".": () => options.onStep?.(1),
+        "[": options.onKey && (() => options.onKey(-1)),
+        "]": options.onKey && (() => options.onKey(1)),
         Enter: () => options.onOpen?.(),
       }[event.key];
       if (!action || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -36,6 +36,11 @@ impl PageError {
         Self::new(409, error)
     }
 
+    /// A bug of the inspector, which has printed what happened.
+    pub(crate) fn internal() -> Self {
+        Self::new(500, "the inspector failed on this page; this is a bug, please report it")
+    }
+
     /// It takes too long, or the client has gone.
     pub(crate) fn timed_out() -> Self {
         Self::new(503, "this takes too long; request less at once")

@@ -56,6 +56,8 @@ pub(crate) struct Request<'r> {
     pub(crate) opened: &'r Opened,
     pub(crate) query: &'r Query,
     pub(crate) keep_going: KeepGoing<'r>,
+    /// Whether the source has been opened again for this request: what is missing now stays missing.
+    pub(crate) is_reopened: bool,
 }
 
 impl Inspector {
@@ -136,6 +138,7 @@ impl Inspector {
                 opened: &opened,
                 query,
                 keep_going,
+                is_reopened: !is_first,
             };
             match (page.json)(&request) {
                 // A running engine has deleted files: its new state is read.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use sstkit_db::ColumnFamily;
+use sstkit_inspect::{CurveKeys, FilterBits};
 
 use crate::assets::{MODULE_PRELOAD, MODULES, SHELL, STYLE};
 use crate::error::Result;
@@ -57,6 +58,12 @@ const INDEX: &str = "/index.json";
 
 /// Blocks of each table whose bytes are in a report: the first data blocks, and all others up to that.
 const BLOCKS_OF_TABLE: usize = 40;
+
+/// Keys of a filter whose number of keys is not known, as the page requests its curves.
+const UNKNOWN_KEYS: u64 = 1_000_000;
+
+/// Parts of each filter whose bits are in a report.
+const PARTS_OF_FILTER: u64 = 16;
 
 /// Blocks of each table that are described, and how many at once, as the page of a table requests them.
 const MAX_DETAILS: usize = 2_000;
@@ -182,8 +189,13 @@ impl Report<'_> {
                 &[("from", &from.to_string()), ("limit", &DETAILS.to_string())],
             ))?;
         }
-        let keys = self.filter_keys(source, number);
-        self.add(address(source, "whatif", &[("keys", &keys.to_string())]))?;
+        let (keys, filters, parts) = self.filter_extent(source, number);
+        let (keys, filters) = (keys.to_string(), filters.map(|it| it.to_string()));
+        let filters = filters.as_deref().unwrap_or_default();
+        self.add(address(source, "whatif", &[("keys", &keys), ("filters", filters)]))?;
+        for part in 1..parts.min(PARTS_OF_FILTER) {
+            self.add(of("filter", &[("part", &part.to_string()), ("parts", "0")]))?;
+        }
         for offset in self.block_offsets(source, number) {
             self.add(of("block", &[("offset", &offset.to_string())]))?;
         }
@@ -198,15 +210,19 @@ impl Report<'_> {
         list.map_or(0, |list| list.len())
     }
 
-    /// The keys of a filter, as the page requests its curves.
-    fn filter_keys(&self, source: usize, number: Option<u64>) -> u64 {
+    /// The keys of a filter, and of a filter block the number of filters, as the page requests its curves;
+    /// and the number of parts.
+    fn filter_extent(&self, source: usize, number: Option<u64>) -> (u64, Option<u64>, u64) {
         let opened = self.inspector.sources()[source].opened();
-        let keys = || {
+        let bits = || {
             let table = opened.find_table("", number).ok()?;
-            let report = sstkit_inspect::FilterReport::of_existing("", table.file()).ok()??;
-            report.keys
+            FilterBits::of("", table.file(), 0, 1).ok()?
         };
-        keys().unwrap_or(1_000_000)
+        let Some(bits) = bits() else { return (UNKNOWN_KEYS, None, 0) };
+        let filters = (bits.layout == Some("block")).then_some(bits.filled_parts);
+        // As JavaScript has the number, and as the server limits it.
+        let keys = bits.report.keys.unwrap_or(UNKNOWN_KEYS).min(CurveKeys::MAX);
+        (keys, filters, bits.part_count)
     }
 
     /// The offsets of the blocks whose bytes are in the report: the last ones, which are all but data

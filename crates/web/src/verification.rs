@@ -20,7 +20,7 @@ use serde::Serialize;
 use sstkit_inspect::{VerifyProgress, VerifyReport, VerifyStatus, verify_database_observed};
 
 use crate::error::{PageError, Result};
-use crate::pages::to_json;
+use crate::pages::to_short_json;
 use crate::source::Opened;
 
 /// How often progress is reported.
@@ -154,7 +154,7 @@ fn run(
     let progress = VerifyProgress::default();
     let (send, receive) = sync_channel::<VerifyReport>(QUEUE);
     let mut say = |event: &Event<'_>| -> bool {
-        let mut line = to_json(event).unwrap_or_default();
+        let mut line = to_short_json(event).unwrap_or_default();
         line.push(b'\n');
         emit(&line).is_ok()
     };

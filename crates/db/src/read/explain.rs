@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use sstkit_filter::HashedKey;
 use sstkit_table::explain::LookupTrace;
-use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::visibility::{ReadView, Recency, Resolver};
+use sstkit_table::raw::{BlobIndex, ColumnValue, EntryKind, InternalKey, decode_wide_columns};
+use sstkit_table::visibility::{ReadView, Recency, Resolver, SeenEntry, UserKeys};
 use sstkit_table::{RecordValue, Table, Value};
 
 use super::get::{GetContext, LookupKey};
@@ -73,10 +73,19 @@ pub enum Step {
         /// Their numbers.
         files: Vec<u64>,
     },
+    /// A part of a blob file: the value, or a column of it.
+    Blob {
+        /// The number of the blob file; 0 is the table with the entry.
+        file: u64,
+        /// Where its bytes start.
+        offset: u64,
+        /// How many there are, as stored.
+        size: u64,
+    },
 }
 
 /// An entry of the memtable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemtableEntry {
     /// Its sequence number.
@@ -85,6 +94,10 @@ pub struct MemtableEntry {
     pub kind: EntryKind,
     /// Whether a range tombstone covers it.
     pub is_covered: bool,
+    /// Its timestamp; empty if keys have none.
+    pub timestamp: Vec<u8>,
+    /// The value as written: columns and references are not resolved.
+    pub value: Value,
 }
 
 /// The result of a lookup.
@@ -97,6 +110,8 @@ pub enum Answer {
     Deleted,
     /// The key has this value.
     Found(RecordValue),
+    /// A source could not be read, so that the result is not known.
+    Unknown,
 }
 
 /// Looks up `key` and records the steps, until `keep_going` returns false.
@@ -106,23 +121,50 @@ pub(crate) fn explain(
     key: &[u8],
     keep_going: &dyn Fn() -> bool,
 ) -> Result<DatabaseTrace> {
+    let (trace, error) = explain_readable(family, view, key, keep_going)?;
+    error.map_or(Ok(trace), Err)
+}
+
+/// The same; after an error the steps before it, and the error.
+pub(crate) fn explain_readable(
+    family: &ColumnFamilyData,
+    view: &ReadView,
+    key: &[u8],
+    keep_going: &dyn Fn() -> bool,
+) -> Result<(DatabaseTrace, Option<Error>)> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     let mut recorder = StepRecorder { steps: Vec::new(), keep_going };
+    let (answer, error) = match answer(family, view, key, &mut recorder) {
+        Ok(answer) => (answer, None),
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => (Answer::Unknown, Some(error)),
+    };
+    let (key, column_family, steps) = (key.to_vec(), family.name.clone(), recorder.steps);
+    let is_by_sequence = family.version.recency == Recency::BySequence;
+    let sequence = view.sequence;
+    Ok((DatabaseTrace { key, column_family, sequence, steps, is_by_sequence, answer }, error))
+}
+
+fn answer(
+    family: &ColumnFamilyData,
+    view: &ReadView,
+    key: &[u8],
+    recorder: &mut StepRecorder<'_>,
+) -> Result<Answer> {
     let mut context = GetContext::default();
-    LookupKey::new(key, family, view).get(&mut context, &mut recorder)?;
+    LookupKey::new(key, family, view).get(&mut context, recorder)?;
     let has_tombstone = context.has_tombstone();
-    let versions = context.finish(family)?;
-    let answer = match versions {
+    Ok(match context.finish(family)? {
         Some(versions) if versions.is_visible() => {
+            if let Some(base) = versions.base() {
+                recorder.blobs(base.kind, &base.value);
+            }
             Answer::Found(family.record_value(key, &versions)?)
         }
         Some(versions) if versions.is_decided() => Answer::Deleted,
         _ if has_tombstone => Answer::Deleted,
         _ => Answer::NotFound,
-    };
-    let (key, column_family, steps) = (key.to_vec(), family.name.clone(), recorder.steps);
-    let is_by_sequence = family.version.recency == Recency::BySequence;
-    Ok(DatabaseTrace { key, column_family, sequence: view.sequence, steps, is_by_sequence, answer })
+    })
 }
 
 /// Records the steps of a lookup.
@@ -131,14 +173,40 @@ struct StepRecorder<'k> {
     keep_going: &'k dyn Fn() -> bool,
 }
 
+impl StepRecorder<'_> {
+    /// The values in blob files that a stored value refers to. One that is damaged is an error of the
+    /// lookup.
+    fn blobs(&mut self, kind: EntryKind, value: &[u8]) {
+        let mut add = |index: BlobIndex<'_>| {
+            if let BlobIndex::Stored { file, offset, size, .. } = index {
+                self.steps.push(Step::Blob { file, offset, size });
+            }
+        };
+        match kind {
+            EntryKind::BlobIndex => BlobIndex::decode_from(value).into_iter().for_each(&mut add),
+            EntryKind::WideColumnEntity => {
+                for column in decode_wide_columns(value).into_iter().flatten() {
+                    if let ColumnValue::Blob(index) = column.value {
+                        add(index);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 impl Recorder for StepRecorder<'_> {
     fn memtable(&mut self, tombstone: Option<u64>) {
         self.steps.push(Step::Memtable { range_deletion: tombstone, entries: Vec::new() });
     }
 
-    fn memtable_entry(&mut self, sequence: u64, kind: EntryKind, is_covered: bool) {
+    fn memtable_entry(&mut self, entry: SeenEntry<'_>, value: &Value, keys: &UserKeys) {
         if let Some(Step::Memtable { entries, .. }) = self.steps.last_mut() {
-            entries.push(MemtableEntry { sequence, kind, is_covered });
+            let SeenEntry { user_key, sequence, kind, is_covered } = entry;
+            let timestamp = keys.timestamp(user_key).to_vec();
+            let value = value.clone();
+            entries.push(MemtableEntry { sequence, kind, is_covered, timestamp, value });
         }
     }
 

@@ -200,8 +200,8 @@ impl GetContext {
                 return true;
             }
             let is_covered = self.is_covered(sequence);
-            recorder.memtable_entry(sequence, kind, is_covered);
             let seen = SeenEntry { user_key, sequence, kind, is_covered };
+            recorder.memtable_entry(seen, &value, keys);
             self.add(seen, value, None, 0, family)
         });
     }

@@ -29,7 +29,7 @@ pub use self::entries::{DatabaseEntries, DatabaseEntry};
 pub use self::explain::{Answer, DatabaseTrace, MemtableEntry, Step};
 
 pub(crate) use self::entries::{base_of, entry_of};
-pub(crate) use self::explain::explain;
+pub(crate) use self::explain::{explain, explain_readable};
 pub(crate) use self::get::{get, get_many, get_many_with, get_with};
 pub(crate) use self::range_tombstone_aggregator::RangeTombstoneAggregator;
 pub(crate) use self::run_cursor::{RunCursor, TableRun};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sstkit_filter::HashedKey;
-use sstkit_table::raw::{EntryKind, InternalKey};
-use sstkit_table::visibility::UserKeys;
+use sstkit_table::raw::InternalKey;
+use sstkit_table::visibility::{SeenEntry, UserKeys};
 use sstkit_table::{ReadOptions, Table, Value};
 
 use crate::error::Result;
@@ -20,7 +20,7 @@ pub(super) trait Recorder {
     fn memtable(&mut self, _tombstone: Option<u64>) {}
 
     /// The memtable has a visible entry of the key.
-    fn memtable_entry(&mut self, _sequence: u64, _kind: EntryKind, _is_covered: bool) {}
+    fn memtable_entry(&mut self, _entry: SeenEntry<'_>, _value: &Value, _keys: &UserKeys) {}
 
     /// A run is searched; only `candidates` of its files have the key within their bounds.
     fn out_of_range(&mut self, _run: &Run, _candidates: &[Arc<TableFile>]) {}

@@ -89,8 +89,9 @@ impl FilterPartitions {
         // One of the entries of a partition is a prefix of the one before.
         let of_keys = (capacity as f64 + beyond - 1.0).max(1.0);
         let full = (keys.saturating_sub(1) as f64 / of_keys) as u64;
-        let rest = keys - (full as f64 * of_keys) as u64;
-        let larger = (full as f64 * beyond).round() as u64;
+        // Beyond 2^53 keys, floating point rounds up, too.
+        let rest = keys.saturating_sub((full as f64 * of_keys) as u64);
+        let larger = ((full as f64 * beyond).round() as u64).min(full);
         [
             (full - larger, capacity.saturating_add(1)),
             (larger, capacity.saturating_add(2)),

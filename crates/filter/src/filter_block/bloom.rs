@@ -94,7 +94,7 @@ impl BlockBloom {
         if keys > MAX_SIMULATED_KEYS {
             return Self::expected_fpr_of(distinct, bits_per_key);
         }
-        memoized("block", [distinct, keys, bits_per_key as usize], || {
+        memoized("block", [distinct, keys, bits_per_key as usize, 0], || {
             let filters = (SIMULATED_KEYS / distinct).clamp(SIMULATED.0, SIMULATED.1);
             let mut random = RandomHashes::new();
             let mut filter = Vec::new();

@@ -96,6 +96,12 @@ impl LegacyBloomBuilder {
         expected_fpr(keys, self.size(keys) - TRAILER_LENGTH, num_probes(self.bits_per_key))
     }
 
+    /// Whether a filter with `keys` keys has fewer bits per key than it should, as 32-bit arithmetic has no
+    /// more.
+    pub(super) fn is_limited(&self, keys: usize) -> bool {
+        (keys as u64).saturating_mul(u64::from(self.bits_per_key)) > MAX_BITS
+    }
+
     /// Odd, so that the line and the bit in it do not depend on the same low bits of the hash.
     pub(super) fn num_lines(&self, keys: usize) -> u32 {
         let bits = (keys as u64).saturating_mul(u64::from(self.bits_per_key)).min(MAX_BITS);

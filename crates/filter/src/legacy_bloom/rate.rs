@@ -46,6 +46,10 @@ const SIMULATED_LINES: usize = 256;
 const SIMULATED_PROBES: usize = 2 * RANDOM_PROBES;
 const PROBES_OF_FILTER: usize = 4 * RANDOM_PROBES;
 
+/// With this many probes of each bit, all but one bit in nine million are set: everything passes. More keys
+/// need not be simulated.
+const PROBES_OF_FULL_BIT: f64 = 16.0;
+
 /// Hashes of 32 bits.
 const HASHES: u64 = 1 << 32;
 
@@ -74,12 +78,23 @@ impl LegacyBloomBuilder {
         let (num_probes, line_length) = (num_probes(self.bits_per_key()), self.line_length());
         let num_lines = self.num_lines(keys);
         if num_lines > EVEN_LINES {
-            let simulated = [num_lines as usize, line_length, self.bits_per_key() as usize];
+            let keys_of_line = keys as f64 / f64::from(num_lines);
+            let probes_of_bit = f64::from(num_probes) * keys_of_line / (8 * line_length) as f64;
+            if probes_of_bit >= PROBES_OF_FULL_BIT {
+                return 1.0;
+            }
+            // The number of lines is limited, that of keys is not. Below the limit, one follows from the
+            // other.
+            let crowd = match self.is_limited(keys) {
+                true => (keys_of_line * SIMULATED_LINES as f64) as usize,
+                false => 0,
+            };
+            let simulated = [num_lines as usize, line_length, self.bits_per_key() as usize, crowd];
             return memoized("legacy", simulated, || {
                 rate_of_some_lines(keys, num_lines, line_length, num_probes)
             });
         }
-        let simulated = [0, line_length, self.bits_per_key() as usize];
+        let simulated = [0, line_length, self.bits_per_key() as usize, 0];
         let excess = memoized("legacy", simulated, || {
             let bits = 8 * line_length * SIMULATED_LINES;
             let hashes = RandomHashes::new().take(bits / self.bits_per_key().max(1) as usize);
@@ -104,7 +119,8 @@ fn rate_of_some_lines(keys: usize, num_lines: u32, line_length: usize, num_probe
         (simulated as usize, (number + u64::from(num_lines) * below(hashes)) as u32)
     };
     let mut lines = vec![0; SIMULATED_LINES * line_length];
-    let keys = keys as u64 * SIMULATED_LINES as u64 / u64::from(num_lines);
+    // Of lines that are not overfull: see the caller.
+    let keys = u128::from(keys as u64) * SIMULATED_LINES as u128 / u128::from(num_lines);
     for _ in 0..keys {
         let (simulated, hash) = hash_of_line();
         set_bits_of_line(&mut lines[simulated * line_length..][..line_length], hash, num_probes);
@@ -118,4 +134,33 @@ fn rate_of_some_lines(keys: usize, num_lines: u32, line_length: usize, num_probe
 
 fn with_collisions(rate: f64, keys: u64) -> f64 {
     math::union(rate.clamp(0.0, 1.0), math::fingerprint(keys, u32::BITS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::legacy_bloom::CacheLine;
+
+    /// The number of lines is limited, so that more keys only fill them up.
+    #[test]
+    #[cfg_attr(miri, ignore = "hundreds of simulations")]
+    fn rates_rise_to_one_for_any_number_of_keys() {
+        let mut last = 0.0;
+        let builder = LegacyBloomBuilder::new(10, CacheLine::Bytes64);
+        for keys in [1 << 28, 1 << 29, 1 << 30, 1 << 31, 1 << 32, 1 << 40, 1 << 63, u64::MAX] {
+            let Ok(keys) = usize::try_from(keys) else { break };
+            let rate = builder.simulated_fpr(keys);
+            assert!(rate <= 1.0 && rate >= last, "{keys}: {rate}, {last}");
+            last = rate;
+        }
+        assert_eq!(last, 1.0);
+        for bits_per_key in [1, 2, 6, 24, 100] {
+            for line in [CacheLine::Bytes64, CacheLine::Bytes128, CacheLine::Bytes256] {
+                let builder = LegacyBloomBuilder::new(bits_per_key, line);
+                assert_eq!(builder.simulated_fpr(usize::MAX), 1.0, "{bits_per_key} {line:?}");
+                let rate = builder.simulated_fpr(1);
+                assert!(rate > 0.0 && rate < 1.0, "{bits_per_key} {line:?}: {rate}");
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The option string of RocksDB, and the command line of `sst refilter`.
 
 use std::fmt::Write as _;
+use std::path::is_separator;
 
 use sstkit_filter::FilterPolicy;
 use sstkit_table::TableOptions;
@@ -88,7 +89,7 @@ pub(super) fn refilter_line(
 ) -> Option<String> {
     let new: Vec<&FilterPolicy> = policies.iter().flatten().collect();
     let first = new.first()?;
-    let mut line = format!("sst refilter {} -o {}", quoted(path), quoted(&format!("{path}.new")));
+    let mut line = format!("sst refilter {} -o {}", quoted(path), quoted(&beside(path)));
     if new.len() == policies.len()
         && new.iter().all(|policy| policy.to_string() == first.to_string())
     {
@@ -122,6 +123,27 @@ pub(super) fn refilter_line(
     Some(line)
 }
 
+/// The path of a new directory beside `path`, and not in it.
+fn beside(path: &str) -> String {
+    let mut of = path;
+    // `db/`, `db/.`
+    loop {
+        let shorter = of.strip_suffix(is_separator).filter(|it| !it.is_empty());
+        let shorter = shorter.or_else(|| {
+            of.strip_suffix('.').filter(|it| it.len() > 1 && it.ends_with(is_separator))
+        });
+        match shorter {
+            Some(shorter) => of = shorter,
+            None => break,
+        }
+    }
+    match of.rsplit(is_separator).next() {
+        // Paths that end in no name.
+        Some("" | "." | "..") => format!("{of}/../refiltered.new"),
+        _ => format!("{of}.new"),
+    }
+}
+
 /// A word of a command line.
 fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=,%+@".contains(it);
@@ -141,6 +163,22 @@ mod tests {
         assert_eq!(quoted("événements:6=none"), "'événements:6=none'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn the_output_is_beside_the_database() {
+        for (path, output) in [
+            ("db", "db.new"),
+            ("/var/db/", "/var/db.new"),
+            ("db//", "db.new"),
+            ("db/./", "db.new"),
+            ("./db/.", "./db.new"),
+            (".", "./../refiltered.new"),
+            ("./", "./../refiltered.new"),
+            ("../..", "../../../refiltered.new"),
+        ] {
+            assert_eq!(beside(path), output, "{path}");
+        }
     }
 
     #[test]

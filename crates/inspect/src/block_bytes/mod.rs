@@ -54,6 +54,9 @@ pub struct BlockBytes {
     /// The window of the contents: its start, its bytes and its fields. The stored bytes, if the
     /// block could not be read.
     pub contents: MarkedBytes,
+    /// The same window of the stored bytes of a compressed block, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored: Option<MarkedBytes>,
     /// The trailer of the block; `None` for the footer.
     pub trailer: Option<MarkedBytes>,
     /// The number of entries, if the block has entries.
@@ -94,6 +97,8 @@ with_defaults! {
         pub entries_from: u64,
         /// The number of entries; at most [`BlockBytes::MAX_ROWS`].
         pub entries: u64 = 200,
+        /// Whether the stored bytes of a compressed block are described, too.
+        pub stored: bool,
     }
 }
 
@@ -159,7 +164,8 @@ impl BlockBytes {
             self.trailer = Some(trailer_bytes(file, handle, trailer));
         }
         if kind == BlockKind::EmbeddedBlob {
-            return self.show_stored(file, handle, window);
+            self.contents = stored(file, handle, window)?;
+            return Ok(());
         }
         match file.contents(kind, handle) {
             Ok(contents) => {
@@ -171,25 +177,13 @@ impl BlockBytes {
             }
             Err(error) => {
                 self.problem = Some(Problem::from(&error.in_block(kind, handle.offset)));
-                self.show_stored(file, handle, window)?;
+                self.contents = stored(file, handle, window)?;
             }
         }
-        Ok(())
-    }
-
-    /// Shows the bytes as they are in the file.
-    fn show_stored(
-        &mut self,
-        file: &InspectedTable,
-        handle: BlockHandle,
-        window: &BlockWindow,
-    ) -> Result<()> {
-        let range =
-            clip(window, handle.size.min(file.table().size().saturating_sub(handle.offset)));
-        let length = range.len();
-        let bytes = file.table().view().read_at(handle.offset + range.start as u64, length)?;
-        let hex = Encoding::Hex.encode(&bytes);
-        self.contents = MarkedBytes { start: range.start as u64, hex, fields: Vec::new() };
+        let is_compressed = self.compression.as_deref().is_some_and(|codec| codec != "none");
+        if window.stored && is_compressed && self.uncompressed.is_some() {
+            self.stored = Some(stored(file, handle, window)?);
+        }
         Ok(())
     }
 
@@ -234,6 +228,15 @@ impl BlockBytes {
         self.contents.fields = fields.into_sorted();
         marked
     }
+}
+
+/// A window of the bytes as they are in the file.
+fn stored(file: &InspectedTable, handle: BlockHandle, window: &BlockWindow) -> Result<MarkedBytes> {
+    let range = clip(window, handle.size.min(file.table().size().saturating_sub(handle.offset)));
+    let length = range.len();
+    let bytes = file.table().view().read_at(handle.offset + range.start as u64, length)?;
+    let hex = Encoding::Hex.encode(&bytes);
+    Ok(MarkedBytes { start: range.start as u64, hex, fields: Vec::new() })
 }
 
 /// The window within `length` bytes.

@@ -35,7 +35,9 @@ pub(super) fn settle(steps: &mut [LookupStep], as_of: u64, is_by_sequence: bool)
             LookupStep::Table(table) => {
                 table.range_deletion_covers = table.range_deletion.map(covers);
             }
-            LookupStep::OutOfRange { .. } | LookupStep::Skipped { .. } => {}
+            LookupStep::OutOfRange { .. }
+            | LookupStep::Skipped { .. }
+            | LookupStep::Blob { .. } => {}
         }
     }
 }
@@ -59,7 +61,7 @@ fn ages(steps: &[LookupStep], is_by_sequence: bool) -> Vec<usize> {
     let level = |step: &LookupStep| match step {
         LookupStep::Table(table) => table.level,
         LookupStep::OutOfRange { level, .. } | LookupStep::Skipped { level, .. } => Some(*level),
-        LookupStep::Memtable { .. } => None,
+        LookupStep::Memtable { .. } | LookupStep::Blob { .. } => None,
     };
     let mut ages = Vec::with_capacity(steps.len());
     let mut age = 0;
@@ -76,7 +78,9 @@ fn range_deletion(step: &LookupStep) -> Option<u64> {
     match step {
         LookupStep::Memtable { range_deletion, .. } => *range_deletion,
         LookupStep::Table(table) => table.range_deletion,
-        LookupStep::OutOfRange { .. } | LookupStep::Skipped { .. } => None,
+        LookupStep::OutOfRange { .. } | LookupStep::Skipped { .. } | LookupStep::Blob { .. } => {
+            None
+        }
     }
 }
 
@@ -88,6 +92,8 @@ fn entries_of(step: &mut LookupStep) -> Vec<&mut FoundEntry> {
             let searches = table.blocks.iter_mut().filter_map(|block| block.search.as_mut());
             searches.flat_map(|search| &mut search.entries).collect()
         }
-        LookupStep::OutOfRange { .. } | LookupStep::Skipped { .. } => Vec::new(),
+        LookupStep::OutOfRange { .. } | LookupStep::Skipped { .. } | LookupStep::Blob { .. } => {
+            Vec::new()
+        }
     }
 }

@@ -6,7 +6,7 @@ mod explained_lookup;
 mod filter;
 
 use serde::Serialize;
-use sstkit_db::{Answer, MemtableEntry, RecordValue, Step};
+use sstkit_db::{Answer, ColumnFamily, MemtableEntry, RecordValue, Step};
 use sstkit_table::explain::{
     BlockStep, DataStep, EntryStep, IntervalSearch, LookupAnswer, LookupTrace, PartitionStep,
 };
@@ -27,7 +27,8 @@ pub struct Explanation {
     pub key: String,
     /// Whether it was found.
     pub found: bool,
-    /// The result: `found`, `deleted`, `absent`, `filtered` or `unresolved`.
+    /// The result: `found`, `deleted`, `absent`, `filtered` or `unresolved`; `failed` if a source could not
+    /// be read.
     pub answer: &'static str,
     /// The value, if available.
     pub value: Option<String>,
@@ -80,6 +81,16 @@ pub enum LookupStep {
         level: u32,
         /// The file numbers.
         files: Vec<u64>,
+    },
+    /// The part of a blob file with the value, or with a column of it.
+    #[serde(rename = "blob_file")]
+    Blob {
+        /// The number of the blob file; 0 is the table with the entry.
+        file: u64,
+        /// The offset in it.
+        offset: u64,
+        /// The stored size in bytes.
+        length: u64,
     },
 }
 
@@ -218,6 +229,20 @@ impl Explanation {
         })
     }
 
+    /// A lookup in a column family, [cancelled](sstkit_db::Error::is_cancelled) when `keep_going` returns
+    /// false. An error of a source does not hide the steps before it: it is returned beside them, and is
+    /// their problem.
+    pub fn in_column_family_while(
+        family: &ColumnFamily,
+        key: &[u8],
+        encoding: Encoding,
+        keep_going: &dyn Fn() -> bool,
+    ) -> sstkit_db::Result<(Self, Option<sstkit_db::Error>)> {
+        let (trace, error) = family.explain_readable_while(key, keep_going)?;
+        let problem = error.as_ref().map(ToString::to_string);
+        Ok((Self { problem, ..Self::in_database(&trace, encoding) }, error))
+    }
+
     /// A lookup in a database.
     pub fn in_database(explanation: &sstkit_db::DatabaseTrace, encoding: Encoding) -> Self {
         let steps = explanation.steps.iter().filter_map(|step| LookupStep::of(step, encoding));
@@ -231,6 +256,7 @@ impl Explanation {
             key: encoding.encode(&explanation.key),
             found: matches!(explanation.answer, Answer::Found(_)),
             answer: match &explanation.answer {
+                Answer::Unknown => "failed",
                 Answer::Found(RecordValue::Unresolved { .. }) => "unresolved",
                 Answer::Found(_) => "found",
                 Answer::Deleted => "deleted",
@@ -263,6 +289,9 @@ impl LookupStep {
                 Self::Table(Box::new(table))
             }
             Step::Skipped { level, files } => Self::Skipped { level: *level, files: files.clone() },
+            Step::Blob { file, offset, size } => {
+                Self::Blob { file: *file, offset: *offset, length: *size }
+            }
             _ => return None,
         })
     }

@@ -33,6 +33,8 @@ pub struct FilterBits {
     pub span: Option<u64>,
     /// The number of parts.
     pub part_count: u64,
+    /// The number of parts that are not empty. A filter block has empty filters where no data block starts.
+    pub filled_parts: u64,
     /// The parts; at most [`FilterBits::MAX_PARTS`].
     pub parts: Vec<FilterPartSummary>,
     /// The part that is shown, if there is one.
@@ -77,6 +79,7 @@ impl FilterBits {
                 layout: None,
                 span: None,
                 part_count: 0,
+                filled_parts: 0,
                 parts: Vec::new(),
                 part: None,
             }));
@@ -93,6 +96,7 @@ impl FilterBits {
             layout: Some(layout_name(layout)),
             span: (layout == FilterLayout::Block).then(|| span(file, &filter)).flatten(),
             part_count: stats.parts.len() as u64,
+            filled_parts: stats.parts.iter().filter(|part| part.filter.bytes > 0).count() as u64,
             parts: stats.parts.iter().take(Self::MAX_PARTS).map(FilterPartSummary::of).collect(),
             part: shown,
         }))

@@ -126,6 +126,9 @@ fn step(step: &LookupStep) -> Vec<String> {
             vec![format!("level {level} files {files:?}: skipped")]
         }
         LookupStep::Table(step) => table(step),
+        LookupStep::Blob { file, offset, length } => {
+            vec![format!("blob file {file}: {length} bytes at {offset}")]
+        }
         other => panic!("{other:?}"),
     }
 }

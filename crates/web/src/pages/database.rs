@@ -7,7 +7,7 @@ use serde::Serialize;
 use sstkit_db::{ColumnFamily, Database, LevelFile};
 use sstkit_inspect::{DatabaseMap, FileTail, ManifestHistory};
 
-use super::to_json;
+use super::{to_json, to_short_json};
 use crate::error::{PageError, Result};
 use crate::inspector::Request;
 
@@ -25,7 +25,7 @@ pub(crate) fn table_bytes(database: &Database) -> u64 {
 pub(super) fn map(request: &Request<'_>) -> Result<Vec<u8>> {
     let database = request.opened.as_database()?;
     let family = request.opened.column_family(request.query.get("cf"))?;
-    to_json(&DatabaseMap::of(request.name, database, &family, request.query.encoding()?))
+    to_short_json(&DatabaseMap::of(request.name, database, &family, request.query.encoding()?))
 }
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ pub(super) fn files(request: &Request<'_>) -> Result<Vec<u8>> {
             break;
         }
     }
-    to_json(&Tails { total: all.len() as u64, from: from as u64, files })
+    to_short_json(&Tails { total: all.len() as u64, from: from as u64, files })
 }
 
 /// The files of a column family with their levels, in the order of the map.

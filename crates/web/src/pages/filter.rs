@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sstkit_inspect::{FilterBits, FilterProbeBits};
 
-use super::to_json;
+use super::to_short_json;
 use crate::error::{PageError, Result};
 use crate::inspector::Request;
 
@@ -22,7 +22,8 @@ struct FilterPage {
     bits: FilterBits,
 }
 
-/// The filter of a table: parameters `file`, `part`, `cells`, `measure`.
+/// The filter of a table: parameters `file`, `part`, `cells`, `measure`, and `parts` for how many parts are
+/// listed.
 pub(super) fn filter(request: &Request<'_>) -> Result<Vec<u8>> {
     let query = request.query;
     let table = request.opened.find_table(request.name, query.number("file")?)?;
@@ -30,6 +31,7 @@ pub(super) fn filter(request: &Request<'_>) -> Result<Vec<u8>> {
     let cells = query.number("cells")?.unwrap_or(DEFAULT_CELLS).min(MAX_CELLS);
     match FilterBits::of(table.name(), table.file(), part, cells)? {
         Some(mut bits) => {
+            bits.parts.truncate(query.number("parts")?.unwrap_or(usize::MAX));
             if let Some(absent) = query.number::<u64>("measure")? {
                 bits.report.measure(
                     table.file(),
@@ -38,7 +40,7 @@ pub(super) fn filter(request: &Request<'_>) -> Result<Vec<u8>> {
                 )?;
             }
             let column_family = table.place().map(|place| place.column_family.clone());
-            to_json(&FilterPage { column_family, bits })
+            to_short_json(&FilterPage { column_family, bits })
         }
         None => Err(PageError::not_found(format!("the filter has no part {part}"))),
     }
@@ -50,5 +52,5 @@ pub(super) fn probe(request: &Request<'_>) -> Result<Vec<u8>> {
     let table = request.opened.find_table(request.name, query.number("file")?)?;
     let key = query.key("key")?.ok_or_else(|| PageError::bad_request("key: which key?"))?;
     let encoding = query.encoding()?;
-    to_json(&FilterProbeBits::of(table.file(), &key, encoding, request.keep_going)?)
+    to_short_json(&FilterProbeBits::of(table.file(), &key, encoding, request.keep_going)?)
 }

@@ -32,7 +32,9 @@ struct Touched {
     indexes: u64,
     /// Data blocks that were searched.
     data_blocks: u64,
-    /// Stored bytes of the data blocks, and of partitions of filter and index.
+    /// Values that were read from blob files.
+    blobs: u64,
+    /// Stored bytes of the data blocks, of partitions of filter and index, and of values in blob files.
     stored_bytes: u64,
     /// Bytes of the data blocks when decompressed, and of the probed parts of filters.
     decoded_bytes: u64,
@@ -48,8 +50,16 @@ pub(super) fn lookup(request: &Request<'_>) -> Result<Vec<u8>> {
     if let (Opened::Database(..), None) = (request.opened, number) {
         let family = request.opened.column_family(query.get("cf"))?;
         // First, so that it says what was in the cache.
-        let trace = family.explain_while(&key, request.keep_going)?;
-        explanation = Explanation::in_database(&trace, encoding);
+        let keep_going = request.keep_going;
+        let (explained, error) =
+            Explanation::in_column_family_while(&family, &key, encoding, keep_going)?;
+        explanation = explained;
+        if let Some(error) = error.map(PageError::from)
+            && error.is_changed
+            && !request.is_reopened
+        {
+            return Err(error);
+        }
         let start = Instant::now();
         // A value that cannot be merged or found is part of the explanation.
         let _ = family.get_record(&key);
@@ -85,6 +95,10 @@ impl Touched {
     fn by(explanation: &Explanation) -> Self {
         let mut touched = Self::default();
         for step in &explanation.steps {
+            if let LookupStep::Blob { length, .. } = step {
+                touched.blobs += 1;
+                touched.stored_bytes = touched.stored_bytes.saturating_add(*length);
+            }
             let LookupStep::Table(table) = step else { continue };
             if let Some(filter) = &table.filter {
                 touched.probe(filter);

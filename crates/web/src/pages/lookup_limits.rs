@@ -1,10 +1,11 @@
 //! What an explanation has at most: a value may have gigabytes, and a key any number of operands.
 
-use sstkit_inspect::{Encoding, Explanation, LookupStep};
+use sstkit_inspect::{Encoding, Explanation, LookupStep, TableStep};
 
-/// Bytes of a value, and of an operand.
+/// Bytes of a value, of an operand, and of a key of an index.
 const MAX_VALUE: usize = 64 << 10;
 const MAX_OPERAND: usize = 1 << 10;
+const MAX_KEY: usize = 1 << 10;
 /// Operands of a value that cannot be merged, entries of a step, and data blocks of a table.
 const MAX_OPERANDS: usize = 500;
 const MAX_ENTRIES: usize = 500;
@@ -27,12 +28,29 @@ pub(super) fn shorten(explanation: &mut Explanation, encoding: Encoding) -> bool
             LookupStep::Memtable { entries, .. } => is_cut |= shorten_list(entries, MAX_ENTRIES),
             LookupStep::Table(table) => {
                 is_cut |= shorten_list(&mut table.blocks, MAX_BLOCKS);
+                is_cut |= shorten_keys(table, encoding);
                 for search in table.blocks.iter_mut().filter_map(|block| block.search.as_mut()) {
                     is_cut |= shorten_list(&mut search.entries, MAX_ENTRIES);
                 }
             }
             _ => {}
         }
+    }
+    is_cut
+}
+
+/// Shortens the keys of indexes and filters.
+fn shorten_keys(table: &mut TableStep, encoding: Encoding) -> bool {
+    let mut is_cut = false;
+    let mut shorten = |key: &mut String| is_cut |= shorten_text(key, MAX_KEY, encoding);
+    for block in &mut table.blocks {
+        shorten(&mut block.separator);
+        block.first_key.iter_mut().for_each(&mut shorten);
+        block.index_partition.iter_mut().for_each(|it| shorten(&mut it.separator));
+    }
+    let of_blocks = table.blocks.iter_mut().filter_map(|block| block.filter.as_mut());
+    for filter in table.filter.iter_mut().chain(of_blocks) {
+        filter.partition.iter_mut().for_each(|it| shorten(&mut it.separator));
     }
     is_cut
 }

@@ -7,6 +7,7 @@ mod lookup;
 mod lookup_limits;
 mod scan;
 mod table;
+mod text_limits;
 mod what_if;
 
 use serde::Serialize;
@@ -62,6 +63,16 @@ pub(crate) fn to_json(description: &impl Serialize) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec(description).unwrap_or_default())
 }
 
+/// Serialises a description whose texts may be long, and are then cut: `cut` says which.
+pub(crate) fn to_short_json(description: &impl Serialize) -> Result<Vec<u8>> {
+    let mut page = serde_json::to_value(description).unwrap_or_default();
+    let cut = text_limits::shorten_texts(&mut page);
+    if let Some(page) = page.as_object_mut() {
+        page.insert("cut".into(), serde_json::to_value(cut).unwrap_or_default());
+    }
+    to_json(&page)
+}
+
 /// The list of sources.
 #[derive(Serialize)]
 struct Index<'i> {
@@ -109,5 +120,5 @@ pub(crate) fn index(inspector: &Inspector) -> Result<Vec<u8>> {
             column_families: Vec::new(),
         },
     });
-    to_json(&Index { version: env!("CARGO_PKG_VERSION"), sources: sources.collect() })
+    to_short_json(&Index { version: env!("CARGO_PKG_VERSION"), sources: sources.collect() })
 }

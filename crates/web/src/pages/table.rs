@@ -8,7 +8,7 @@ use sstkit_inspect::{
     TableInfo,
 };
 
-use super::to_json;
+use super::{to_json, to_short_json};
 use crate::error::{PageError, Result};
 use crate::inspector::Request;
 use crate::source::TableRef;
@@ -41,7 +41,7 @@ pub(super) fn table(request: &Request<'_>) -> Result<Vec<u8>> {
     let table = request.opened.find_table(request.name, request.query.number("file")?)?;
     let tombstones = table.file().table().range_deletions();
     let shown = tombstones.iter().take(MAX_TOMBSTONES);
-    to_json(&TablePage {
+    to_short_json(&TablePage {
         column_family: table.place().map(|place| place.column_family.clone()),
         level: table.place().map(|place| place.level),
         number: table.place().map(|place| place.number),
@@ -93,11 +93,11 @@ pub(super) fn details(request: &Request<'_>) -> Result<Vec<u8>> {
             break;
         }
     }
-    to_json(&Details { from: from as u64, blocks })
+    to_short_json(&Details { from: from as u64, blocks })
 }
 
-/// The bytes of a block: parameters `file`, `offset`, `bytes_from`, `bytes`, `entries_from`,
-/// `entries`.
+/// The bytes of a block: parameters `file`, `offset`, `bytes_from`, `bytes`, `entries_from`, `entries`,
+/// and `stored` for those of a compressed block as they are in the file.
 pub(super) fn block(request: &Request<'_>) -> Result<Vec<u8>> {
     let query = request.query;
     let number = query.number("file")?;
@@ -111,10 +111,11 @@ pub(super) fn block(request: &Request<'_>) -> Result<Vec<u8>> {
         bytes: query.number("bytes")?.unwrap_or(default.bytes),
         entries_from: query.number("entries_from")?.unwrap_or(default.entries_from),
         entries: query.number("entries")?.unwrap_or(default.entries),
+        stored: query.has("stored"),
     };
     let encoding = query.encoding()?;
     match BlockBytes::of(table.name(), table.file(), &list, offset, &window, encoding)? {
-        Some(block) => to_json(&block),
+        Some(block) => to_short_json(&block),
         None => Err(PageError::not_found(format!("no block starts at offset {offset}"))),
     }
 }

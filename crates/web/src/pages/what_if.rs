@@ -1,10 +1,10 @@
 //! What other filters would cost: of a table, and of all levels within a budget.
 
 use serde::Serialize;
-use sstkit_inspect::{AdviceOptions, FilterBudget, FilterCurve, filter_curves};
+use sstkit_inspect::{AdviceOptions, CurveKeys, FilterBudget, FilterCurve, filter_curves_while};
 
 use super::to_json;
-use crate::error::Result;
+use crate::error::{PageError, Result};
 use crate::inspector::Request;
 
 /// The keys of a filter, unless the address says otherwise.
@@ -12,15 +12,19 @@ const DEFAULT_KEYS: u64 = 1_000_000;
 
 #[derive(Serialize)]
 struct Curves {
-    /// The keys of a filter.
+    /// The keys of all filters, and the number of filters of a LevelDB filter block.
     keys: u64,
+    filters: u64,
     curves: Vec<FilterCurve>,
 }
 
-/// The curves of all kinds of filters: parameter `keys`.
+/// The curves of all kinds of filters: parameters `keys`, and for LevelDB `filters`. The answer has those
+/// that it is of: they are limited.
 pub(super) fn what_if(request: &Request<'_>) -> Result<Vec<u8>> {
     let keys = request.query.number("keys")?.unwrap_or(DEFAULT_KEYS);
-    to_json(&Curves { keys, curves: filter_curves(keys) })
+    let keys = CurveKeys::new(keys, request.query.number("filters")?.unwrap_or(1));
+    let curves = filter_curves_while(keys, request.keep_going).ok_or_else(PageError::timed_out)?;
+    to_json(&Curves { keys: keys.keys, filters: keys.filters, curves })
 }
 
 /// The filters of all levels of a database, and the best ones in a budget, as `sst advise` has them:

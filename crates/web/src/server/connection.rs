@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::io::{self, Read as _};
 use std::net::{Shutdown, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::head::Head;
-use super::limits::Slot;
+use super::limits::{Slot, Slots};
 use super::response::{ChunkedResponse, Refusal, Response};
 use super::{PERMIT_WAIT, Server};
 use crate::assets;
@@ -175,13 +176,16 @@ impl<'s> Connection<'s> {
             Route::Verify(index) => self.verify(index, head, keep_alive),
             Route::Index | Route::Json(..) => {
                 let client = Client::new(server, self.stream);
-                let Some(permit) = client.wait_for_permit() else {
+                let Some(permit) = client.wait_for_permit(&server.permits) else {
                     return match client.is_there() {
                         true => self.fail(&PageError::timed_out(), head, keep_alive),
                         false => Err(io::ErrorKind::ConnectionAborted.into()),
                     };
                 };
-                let made = server.inspector.json(route, &query, &|| client.waits());
+                let make = || server.inspector.json(route, &query, &|| client.waits());
+                // What is behind a lock is whole after each step.
+                let made = catch_unwind(AssertUnwindSafe(make))
+                    .unwrap_or_else(|_| Err(PageError::internal()));
                 // A client that reads slowly keeps nobody else waiting.
                 drop(permit);
                 match made {
@@ -207,6 +211,9 @@ impl<'s> Connection<'s> {
     fn verify(&self, index: usize, head: &Head, keep_alive: bool) -> io::Result<bool> {
         let mut response = None;
         let client = Client::new(self.server, self.stream);
+        let Some(_permit) = client.wait_for_permit(&self.server.verify_permits) else {
+            return self.fail(&PageError::busy("too many verifications are running"), head, false);
+        };
         let verified = self.server.inspector.verify(index, &mut |line| {
             if !client.is_there() {
                 return Err(io::ErrorKind::ConnectionAborted.into());
@@ -284,10 +291,10 @@ impl<'s> Client<'s> {
     }
 
     /// A permit to work; `None` if none becomes free in time, or the client goes.
-    fn wait_for_permit(&self) -> Option<Slot<'s>> {
+    fn wait_for_permit(&self, permits: &'s Slots) -> Option<Slot<'s>> {
         let end = Instant::now() + PERMIT_WAIT;
         loop {
-            if let Some(permit) = self.server.permits.take_within(POLL_TIME) {
+            if let Some(permit) = permits.take_within(POLL_TIME) {
                 return Some(permit);
             }
             if Instant::now() > end || !self.is_there() {

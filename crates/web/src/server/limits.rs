@@ -32,6 +32,14 @@ impl Slots {
         Some(Slot(self))
     }
 
+    /// Waits until all are free; false if that takes longer.
+    pub(super) fn are_free_within(&self, time: Duration) -> bool {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.freed.wait_timeout_while(free, time, |free| *free < self.total);
+        let (free, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *free == self.total
+    }
+
     /// Whether more than three quarters are taken.
     pub(super) fn is_crowded(&self) -> bool {
         let free = *self.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,7 +50,8 @@ impl Slots {
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
         *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
+        // Some wait for one slot, others for all.
+        self.0.freed.notify_all();
     }
 }
 
@@ -56,7 +65,9 @@ mod tests {
         let taken: Vec<_> = (0..4).map(|_| slots.try_take().unwrap()).collect();
         assert!(slots.try_take().is_none() && slots.is_crowded());
         assert!(slots.take_within(Duration::from_millis(1)).is_none());
+        assert!(!slots.are_free_within(Duration::from_millis(1)));
         drop(taken);
+        assert!(slots.are_free_within(Duration::ZERO));
         assert!(slots.try_take().is_some() && !slots.is_crowded());
     }
 }

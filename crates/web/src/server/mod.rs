@@ -13,10 +13,12 @@ mod connection;
 mod guard;
 mod head;
 mod limits;
+mod open_streams;
 mod response;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -24,12 +26,15 @@ use std::time::Duration;
 use self::connection::Connection;
 use self::guard::Guard;
 use self::limits::Slots;
+use self::open_streams::OpenStreams;
 use crate::inspector::Inspector;
 
 /// Connections at once. A browser opens six.
 const MAX_CONNECTIONS: usize = 128;
 /// How long a request waits for a work permit.
 const PERMIT_WAIT: Duration = Duration::from_secs(10);
+/// How long connections may take to end when the server stops; then they are cut.
+const CLOSE_TIME: Duration = Duration::from_millis(500);
 /// How often the server looks whether it should stop.
 const STOP_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -81,6 +86,9 @@ pub struct Server {
     guard: Guard,
     connections: Slots,
     permits: Slots,
+    /// Of verifications, which take longer than any page: they leave permits for pages.
+    verify_permits: Slots,
+    streams: OpenStreams,
     is_closing: AtomicBool,
 }
 
@@ -99,6 +107,8 @@ impl Server {
             guard,
             connections: Slots::new(MAX_CONNECTIONS),
             permits: Slots::new(2 * cores + 2),
+            verify_permits: Slots::new(cores),
+            streams: OpenStreams::default(),
             is_closing: AtomicBool::new(false),
         })
     }
@@ -128,7 +138,8 @@ impl Server {
         self.address.port()
     }
 
-    /// Answers requests until `stop` returns true, then ends all connections.
+    /// Answers requests until `stop` returns true, then ends all connections. Answers that are being written
+    /// have half a second to arrive.
     pub fn run(&self, stop: impl Fn() -> bool) {
         thread::scope(|scope| {
             scope.spawn(|| self.accept(scope));
@@ -138,6 +149,11 @@ impl Server {
             self.is_closing.store(true, Ordering::Relaxed);
             // Wakes the listener.
             drop(TcpStream::connect_timeout(&self.reachable_address(), Duration::from_secs(1)));
+            let mut time = CLOSE_TIME;
+            while !self.connections.are_free_within(time) {
+                self.streams.shut_down();
+                time = STOP_INTERVAL;
+            }
         });
     }
 
@@ -155,9 +171,12 @@ impl Server {
                 response::refuse_connection(&stream);
                 continue;
             };
+            let open = self.streams.add(stream);
             let serve = move || {
-                Connection::new(self, &stream).serve();
-                drop(slot);
+                // A panic ends this connection, and not the server: that would be at the end of the scope.
+                let serve = || Connection::new(self, open.stream()).serve();
+                let _ = catch_unwind(AssertUnwindSafe(serve));
+                drop((open, slot));
             };
             // Without another thread the connection is closed.
             drop(thread::Builder::new().name("connection".into()).spawn_scoped(scope, serve));

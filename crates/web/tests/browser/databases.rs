@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sstkit_db::{ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, FileSource};
-use sstkit_table::raw::{EntryKind, InternalKey};
+use sstkit_table::raw::{Codec, EntryKind, IndexKind, InternalKey};
 use sstkit_table::{TableOptions, TableWriter};
 
 /// Hostile names of keys and column families: markup, escapes, and characters that turn
@@ -88,6 +88,44 @@ pub(crate) fn hostile(path: &Path) {
     let options = writer.table_options(0, &TableOptions::rocksdb()).unwrap();
     add_hostile_table(&mut writer, 0, &options);
     writer.finish().unwrap();
+}
+
+/// A database with a table in each of two column families: the default one and this one.
+pub(crate) fn with_family(path: &Path, name: &str) {
+    let mut writer = DatabaseWriter::create(path, DatabaseWriterOptions::rocksdb()).unwrap();
+    let id = writer.column_family(ColumnFamilyDescriptor::new(name)).unwrap();
+    for family in [0, id] {
+        let options = writer.table_options(family, &TableOptions::rocksdb()).unwrap();
+        add_hostile_table(&mut writer, family, &options);
+    }
+    writer.finish().unwrap();
+}
+
+/// A database without tables and writes.
+pub(crate) fn empty(path: &Path) {
+    DatabaseWriter::create(path, DatabaseWriterOptions::rocksdb()).unwrap().finish().unwrap();
+}
+
+/// A table with a filter of thousands of partitions.
+pub(crate) fn many_partitions(path: &Path) {
+    let options = TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap());
+    let options = options.partition_filters(true).decouple_partitioned_filters(true);
+    let options = options.index_kind(IndexKind::TwoLevel).metadata_block_size(64);
+    let mut table = TableWriter::create(path, &options).unwrap();
+    for key in 0..120_000 {
+        table.put(format!("{key:08}").as_bytes(), b"").unwrap();
+    }
+    table.finish().unwrap();
+}
+
+/// A table of one block that is longer than what a report has of it.
+pub(crate) fn long_block(path: &Path) {
+    let options = TableOptions::rocksdb().compression(Codec::None).block_size(1 << 20);
+    let mut table = TableWriter::create(path, &options).unwrap();
+    for key in 0..1_000 {
+        table.put(format!("{key:08}").as_bytes(), &[7; 50]).unwrap();
+    }
+    table.finish().unwrap();
 }
 
 fn add_hostile_table(writer: &mut DatabaseWriter, family: u32, options: &TableOptions) {

@@ -13,7 +13,49 @@ use crate::{axe, browser};
 const LIMIT: f64 = 100.0;
 
 /// A page, what is done there, and what is true afterwards.
-const INTERACTIONS: [(&str, &str, &str, &str); 8] = [
+const INTERACTIONS: [(&str, &str, &str, &str); 15] = [
+    (
+        "slide through the history",
+        "/0/database",
+        "const s = document.querySelector('.history input'); s.value = 3; s.dispatchEvent(new Event('input'))",
+        "document.querySelector('.edit').innerText.startsWith('Edit 3 ')",
+    ),
+    (
+        "pan",
+        "/0/database",
+        "const c = document.querySelector('canvas.map'); c.focus(); c.dispatchEvent(new KeyboardEvent('keydown', { key: '+', bubbles: true })); c.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }))",
+        "true",
+    ),
+    (
+        "wheel",
+        "/1/table",
+        "const c = document.querySelector('canvas.map'); c.focus(); c.dispatchEvent(new WheelEvent('wheel', { deltaY: -300, bubbles: true, cancelable: true }))",
+        "true",
+    ),
+    (
+        "a filter of LevelDB",
+        "/2/filter?file=FILE",
+        "document.querySelector('canvas.map').focus(); document.querySelector('canvas.map').dispatchEvent(new KeyboardEvent('keydown', { key: '.', bubbles: true }))",
+        "document.querySelector('.page').innerText.includes('Filter 1:')",
+    ),
+    (
+        "probe a Ribbon",
+        "/3/filter",
+        "document.querySelector('#probe-key').value = 'abc'; document.querySelector('.probe button').click()",
+        "document.querySelector('.segment .cell')",
+    ),
+    (
+        "another partition",
+        "/4/filter",
+        "document.querySelectorAll('.parts .part')[1].click()",
+        "location.search.includes('part=1') && document.querySelector('.part[aria-current]').title.startsWith('part 1')",
+    ),
+    (
+        "runs at a key",
+        "/0/database",
+        "document.querySelector('canvas.map').dispatchEvent(new KeyboardEvent('keydown', { key: ']', bubbles: true }))",
+        "!document.querySelector('.runs').innerText.startsWith('Up to')",
+    ),
     (
         "colour of files",
         "/0/database",
@@ -67,13 +109,23 @@ const INTERACTIONS: [(&str, &str, &str, &str); 8] = [
 #[test]
 fn interactions_are_quick() {
     let Some(binary) = browser() else { return };
-    let server = Running::serve(&["databases/rocksdb-leveled-bloom", "tables/fv7-bloom10.sst"]);
+    let server = Running::serve(&[
+        "databases/rocksdb-leveled-bloom",
+        "tables/fv7-bloom10.sst",
+        "databases/leveldb-bloom-snappy",
+        "tables/filter-ribbonfilter_10-fv7.sst",
+        "tables/partitioned-decoupled-bloom-fv7.sst",
+    ]);
+    let levels = server.json("/2/database.json")["levels"].take();
+    let files = levels.as_array().unwrap().iter().flat_map(|it| it["files"].as_array().unwrap());
+    let largest = files.max_by_key(|it| it["size"].as_u64()).unwrap()["number"].to_string();
     let browser = Browser::start(&binary, 1280, 900);
     browser.devtools("Performance.enable", json!({ "timeDomain": "threadTicks" }));
     let mut measured = Vec::new();
     for (name, page, action, answer) in INTERACTIONS {
-        open(&browser, &server, page);
+        open(&browser, &server, &page.replace("FILE", &largest));
         browser.wait_for("!['shown', undefined].includes(document.querySelector('.page').dataset.ready) || document.querySelector('.page form')");
+        browser.wait_for("!document.querySelector('.history input')?.disabled");
         let before = thread_milliseconds(&browser);
         // A frame after the one in which the answer is there, it is painted.
         let elapsed = browser.run_async(&format!(

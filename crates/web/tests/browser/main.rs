@@ -4,6 +4,7 @@
 //! with `UPDATE_GOLDENS=1`.
 
 mod axe;
+mod cases;
 #[path = "../server/client.rs"]
 mod client;
 mod databases;

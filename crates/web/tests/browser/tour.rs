@@ -54,7 +54,7 @@ pub(crate) fn assert_still(browser: &Browser, page: &str) {
     assert_eq!(shifts, json!([]), "{page}");
 }
 
-fn text(browser: &Browser, selector: &str) -> String {
+pub(crate) fn text(browser: &Browser, selector: &str) -> String {
     let text =
         browser.run(&format!("return document.querySelector({selector:?})?.innerText ?? ''"));
     text.as_str().unwrap_or_default().to_owned()

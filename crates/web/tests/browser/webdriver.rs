@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// The longest time for anything on a page of golden data.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Where Chromium and its driver are; `None` says what is missing.
 pub(crate) fn installed() -> Option<PathBuf> {
@@ -69,6 +69,8 @@ impl Browser {
             format!("--window-size={width},{height}"),
         ]);
         let capabilities = json!({ "capabilities": { "alwaysMatch": {
+            // Shorter than the wait for the answer, so that the driver says what took so long.
+            "timeouts": { "script": 150_000 },
             "goog:chromeOptions": { "args": arguments, "binary": binary },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         } } });
@@ -125,6 +127,15 @@ impl Browser {
                 "never true: {expression}\n{}",
                 self.run("return document.body.innerText.slice(0, 2000)")
             );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until a promise is of something true.
+    pub(crate) fn wait_for_async(&self, promise: &str) {
+        let start = Instant::now();
+        while self.run_async(promise) != true {
+            assert!(start.elapsed() < PATIENCE, "never true: {promise}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -4,9 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr};
 use std::time::{Duration, Instant};
 
-use sstkit_web::ServerOptions;
+use sstkit_web::{InspectedSource, ServerOptions};
 
-use crate::client::{Response, Running};
+use crate::client::{Response, Running, source, testdata};
 
 const TABLE: &str = "tables/one-entry.sst";
 
@@ -249,6 +249,175 @@ fn clients_that_do_not_read_lock_nobody_out() {
     for _ in 0..4 {
         assert_eq!(server.get("/index.json").status, 200);
     }
+}
+
+/// Clients that read nothing do not keep the server from ending: it shuts their connections.
+#[test]
+fn clients_that_do_not_read_do_not_keep_the_server_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::serve(&[&large_values(folder.path())]);
+    let target = "/0/scan.json?limit=1000&value_bytes=1048576";
+    let request = head(&server, "GET", target, "").replace("close", "keep-alive").repeat(8);
+    let mut deaf: Vec<_> = (0..4).map(|_| server.connect()).collect();
+    for stream in &mut deaf {
+        stream.write_all(request.as_bytes()).unwrap();
+        assert_eq!(stream.peek(&mut [0]).unwrap(), 1);
+    }
+    let idle = server.connect();
+    drop(server);
+    for mut stream in deaf.into_iter().chain([idle]) {
+        // What is left of the answer, and then the end.
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+}
+
+/// Numbers that no page of ours writes are answered or refused, and the server continues.
+#[test]
+fn extreme_numbers_are_answered() {
+    let names = [
+        "databases/rocksdb-leveled-bloom",
+        TABLE,
+        "databases/leveldb-bloom-snappy",
+        "tables/partitioned-decoupled-bloom-fv7.sst",
+    ];
+    let server = Running::serve(&names);
+    let file = &server.json("/2/database.json")["levels"][0]["files"][0]["number"];
+    let pages: [(&str, &[&str]); 12] = [
+        ("/1/whatif.json?a=b", &["keys", "filters"]),
+        ("/0/budget.json?a=b", &["bytes"]),
+        ("/0/files.json?a=b", &["from", "limit"]),
+        ("/0/history.json?a=b", &["from", "limit"]),
+        ("/1/blocks.json?a=b", &["from", "limit", "file"]),
+        ("/1/details.json?a=b", &["from", "limit"]),
+        ("/1/block.json?offset=0", &["bytes_from", "bytes", "entries_from", "entries"]),
+        ("/1/block.json?a=b", &["offset"]),
+        ("/3/filter.json?a=b", &["part", "cells", "parts", "measure"]),
+        (&format!("/2/filter.json?file={file}"), &["part", "cells", "measure"]),
+        ("/1/scan.json?a=b", &["limit", "value_bytes"]),
+        ("/0/table.json?a=b", &["file"]),
+    ];
+    for (page, parameters) in pages {
+        for parameter in parameters {
+            for number in [
+                "0",
+                "1",
+                "4294967295",
+                "4294967296",
+                "1099511627776",
+                "9223372036854775807",
+                "9223372036854775808",
+                "18446744073709551615",
+                "18446744073709551616",
+                "-1",
+                "1e9",
+                "0x10",
+                "%00",
+            ] {
+                let target = format!("{page}&{parameter}={number}");
+                let response = server.get(&target);
+                let status = response.status;
+                assert!(
+                    [200, 400, 404].contains(&status),
+                    "{target}: {status} {}",
+                    response.text()
+                );
+                assert!(response.body.len() < 2 << 20, "{target}: {} bytes", response.body.len());
+            }
+        }
+    }
+    // The answer says what it is of.
+    let curves = server.json("/1/whatif.json?keys=18446744073709551615");
+    assert_eq!(curves["keys"], 1_u64 << 40);
+    let rate = &curves["curves"][2]["points"][0]["rate"];
+    assert_eq!(rate, 1.0, "{rate}");
+}
+
+/// Work that nobody waits for ends, and keeps no permit.
+#[test]
+fn abandoned_requests_lock_nobody_out() {
+    let server = Running::serve(&[TABLE]);
+    for round in 0..200_u64 {
+        let mut gone = server.connect();
+        // Each with numbers that were not computed before.
+        let keys = (1 << 39) + round * 1_000_003;
+        let target = format!("/0/whatif.json?keys={keys}");
+        gone.write_all(head(&server, "GET", &target, "").as_bytes()).unwrap();
+        gone.shutdown(Shutdown::Both).unwrap();
+    }
+    assert_eq!(server.get("/0/table.json").status, 200);
+}
+
+/// A table with keys of megabytes that take a few bytes of the file.
+fn long_keys(folder: &std::path::Path) -> String {
+    let path = folder.join("long.sst");
+    let options = sstkit_table::TableOptions::rocksdb().compression(sstkit_table::raw::Codec::Zstd);
+    let options = options.filter("bloomfilter:10".parse().unwrap());
+    let mut writer = sstkit_table::TableWriter::create(&path, &options).unwrap();
+    for last in 0..4 {
+        let mut key = vec![0xff; 2 << 20];
+        key.push(last);
+        writer.put(&key, b"value").unwrap();
+    }
+    writer.finish().unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Keys are cut, and the answer says so.
+#[test]
+fn long_keys_make_no_long_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::serve(&[&long_keys(folder.path())]);
+    let blocks = server.json("/0/blocks.json");
+    let mut targets: Vec<String> = [
+        "/index.json",
+        "/0/table.json",
+        "/0/blocks.json",
+        "/0/details.json",
+        "/0/filter.json",
+        "/0/probe.json?key=abc",
+        "/0/lookup.json?key=abc",
+        "/0/lookup.json?key=abc&encoding=hex",
+        "/0/versions.json?key=abc",
+        "/0/scan.json",
+        "/0/scan.json?encoding=hex&last=1",
+        "/0/scan.json?prefix=%5Cxff",
+        "/0/health.json",
+        "/0/verify.ndjson",
+    ]
+    .map(str::to_owned)
+    .into();
+    let offsets = blocks["blocks"].as_array().unwrap().iter().map(|block| block[1].clone());
+    targets.extend(offsets.map(|offset| format!("/0/block.json?offset={offset}")));
+    for target in targets {
+        let response = server.get(&target);
+        assert!(response.body.len() < 256 << 10, "{target}: {} bytes", response.body.len());
+    }
+    let table = server.json("/0/table.json");
+    let shown = table["info"]["smallest_key"].as_str().unwrap();
+    assert!(shown.ends_with('…'), "{shown}");
+    let key = table["cut"].as_array().unwrap().iter().find(|it| it["at"] == "/info/smallest_key");
+    assert_eq!(key.unwrap()["length"], 4 * (2 << 20) + 4);
+    let rows = &server.json("/0/scan.json?encoding=hex")["rows"];
+    assert_eq!(rows.as_array().unwrap().len(), 4);
+    assert_eq!(rows[0]["key_length"], (2 << 20) + 1);
+}
+
+/// A panic is a failed page, and nothing more: the server continues, and ends without one.
+#[test]
+fn a_panic_ends_no_server() {
+    let panics = InspectedSource::new("panics", || panic!("as the test wants it"));
+    let sources = vec![panics, source(&testdata(TABLE))];
+    let server = Running::serve_sources(sources, &ServerOptions::default());
+    for _ in 0..40 {
+        let response = server.get("/0/table.json");
+        assert_eq!(response.status, 500, "{}", response.text());
+        assert!(response.text().contains("this is a bug"), "{}", response.text());
+    }
+    // No page could be made of it.
+    let mut stream = server.connect();
+    stream.write_all(head(&server, "GET", "/0/verify.ndjson", "").as_bytes()).unwrap();
+    let _ = stream.read_to_end(&mut Vec::new());
+    assert_eq!(server.get("/1/table.json").status, 200);
 }
 
 #[test]

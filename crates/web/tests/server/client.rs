@@ -18,6 +18,21 @@ pub(crate) fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
 
+/// Copies a database of `testdata` without the last table of its last level. Returns its number.
+pub(crate) fn without_last_table(name: &str, to: &Path) -> u64 {
+    let database = sstkit_db::Database::open(testdata(name)).expect("it opens");
+    let levels = database.default_column_family().levels();
+    let last = levels.last().and_then(|level| level.files.last()).expect("a table");
+    std::fs::create_dir(to).expect("the folder");
+    for entry in std::fs::read_dir(testdata(name)).expect("the files") {
+        let path = entry.expect("a file").path();
+        if path != last.path() {
+            std::fs::copy(&path, to.join(path.file_name().expect("a name"))).expect("a copy");
+        }
+    }
+    last.number()
+}
+
 /// A server that runs until it is dropped.
 pub(crate) struct Running {
     pub(crate) port: u16,
@@ -33,7 +48,10 @@ impl Running {
     }
 
     pub(crate) fn serve_with(names: &[&str], options: &ServerOptions) -> Self {
-        let sources = names.iter().map(|name| source(&testdata(name))).collect();
+        Self::serve_sources(names.iter().map(|name| source(&testdata(name))).collect(), options)
+    }
+
+    pub(crate) fn serve_sources(sources: Vec<InspectedSource>, options: &ServerOptions) -> Self {
         let server = Server::bind(Inspector::new(sources), options).expect("a free port");
         let (port, url) = (server.port(), server.url());
         let stop = Arc::new(AtomicBool::new(false));

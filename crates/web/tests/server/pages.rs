@@ -396,3 +396,160 @@ fn wrong_parameters_say_what_is_wrong() {
         assert!(error["error"].as_str().unwrap().contains(what), "{target}: {error}");
     }
 }
+
+/// All keys with a prefix are found from both ends, whichever way they are compared.
+#[test]
+fn prefixes_are_found_in_each_order() {
+    let names = ["tables/reverse-comparator.sst", "tables/fv7-bloom10.sst"];
+    let server = Running::serve(&names);
+    let hex = |key: &[u8]| key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for (at, name) in names.iter().enumerate() {
+        let table = Table::open(testdata(name)).unwrap();
+        let keys: Vec<String> = table.iter().map(|entry| hex(&entry.unwrap().0)).collect();
+        let middle = &keys[keys.len() / 2];
+        let all = [&keys[0][..2], &middle[..2], &middle[..6], &middle[..middle.len() - 2], middle];
+        for prefix in
+            all.into_iter().chain(["", "6b", "6b6579", "6b657a", "61", "7f", "ff", "ffff"])
+        {
+            let with: Vec<&String> = keys.iter().filter(|key| key.starts_with(prefix)).collect();
+            let page = |query: &str| {
+                let target = format!("/{at}/scan.json?encoding=hex&limit=7&prefix={prefix}{query}");
+                let page = server.json(&target);
+                let rows = page["rows"].as_array().unwrap().iter();
+                let keys: Vec<String> =
+                    rows.map(|it| it["key"].as_str().unwrap().to_owned()).collect();
+                (keys, page["has_after"] == true)
+            };
+            let (first, has_after) = page("");
+            assert_eq!(
+                first.iter().collect::<Vec<_>>(),
+                with[..with.len().min(7)],
+                "{name} {prefix}"
+            );
+            assert_eq!(has_after, with.len() > 7, "{name} {prefix}");
+            let (last, _) = page("&last=1");
+            let start = with.len().saturating_sub(7);
+            assert_eq!(last.iter().collect::<Vec<_>>(), with[start..], "{name} {prefix}");
+            if has_after {
+                let (next, _) = page(&format!("&after={}", first[6]));
+                assert_eq!(next.iter().collect::<Vec<_>>(), with[7..with.len().min(14)], "{name}");
+            }
+        }
+    }
+}
+
+/// A value in a blob file is a step of its own, and its bytes are counted.
+#[test]
+fn blob_files_are_steps() {
+    let server = Running::serve(&["databases/rocksdb-blobs"]);
+    let rows = server.json("/0/scan.json?limit=1000")["rows"].take();
+    let mut blobs = 0;
+    for row in rows.as_array().unwrap() {
+        let found = server.json(&format!("/0/lookup.json?key={}", row["key"].as_str().unwrap()));
+        assert_eq!(found["answer"], "found");
+        let steps = found["steps"].as_array().unwrap();
+        let Some(blob) = steps.iter().find(|it| it["source"] == "blob_file") else { continue };
+        blobs += 1;
+        assert!(blob["file"].as_u64() > Some(0), "{blob}");
+        let stored: u64 = steps
+            .iter()
+            .filter_map(|it| it["blocks"].as_array())
+            .flatten()
+            .filter(|block| block["search"].is_object())
+            .map(|block| block["length"].as_u64().unwrap())
+            .sum();
+        assert_eq!(found["touched"]["blobs"], 1);
+        let read = stored + blob["length"].as_u64().unwrap();
+        assert!(found["touched"]["stored_bytes"].as_u64() >= Some(read), "{found}");
+    }
+    assert!(blobs > 0);
+}
+
+/// A database of which a table is missing: its tail says so, and a lookup has the steps before it.
+#[test]
+fn a_missing_table_is_a_problem_and_not_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let missing = crate::client::without_last_table(DATABASE, &path);
+    let server = Running::serve(&[path.to_str().unwrap()]);
+    let files = server.json("/0/files.json");
+    let tails = files["files"].as_array().unwrap();
+    for tail in tails {
+        assert_eq!(tail["problem"].is_string(), tail["number"] == missing, "{tail}");
+    }
+    let sound = Running::serve(&[DATABASE]);
+    let rows = sound.json("/0/scan.json?limit=1000")["rows"].take();
+    let mut failed = 0;
+    for row in rows.as_array().unwrap().iter().step_by(7) {
+        let key = row["key"].as_str().unwrap();
+        let found = server.json(&format!("/0/lookup.json?key={key}"));
+        let whole = sound.json(&format!("/0/lookup.json?key={key}"));
+        if found["answer"] == "found" {
+            assert_eq!(found["value"], whole["value"], "{key}");
+            continue;
+        }
+        failed += 1;
+        assert_eq!((&found["answer"], &found["found"]), (&"failed".into(), &false.into()), "{key}");
+        assert!(found["problem"].as_str().unwrap().contains(&format!("{missing:06}")), "{found}");
+        // The steps are those of the whole database, up to the table.
+        let steps = found["steps"].as_array().unwrap();
+        let of = |steps: &[Value]| -> Vec<(Value, Value, Value)> {
+            let step = |it: &Value| (it["source"].clone(), it["level"].clone(), it["file"].clone());
+            steps.iter().map(step).collect()
+        };
+        let whole = of(whole["steps"].as_array().unwrap());
+        assert!(!steps.is_empty() && whole.starts_with(&of(steps)), "{key}: {found}");
+        assert!(whole.len() > steps.len(), "{key}: {found}");
+    }
+    assert!(failed > 0);
+}
+
+/// Versions have their timestamps; those in the log have their values.
+#[test]
+fn versions_have_what_was_written() {
+    let server = Running::serve(&["databases/rocksdb-timestamps", "databases/rocksdb-wal-only"]);
+    for source in 0..2 {
+        let rows = server.json(&format!("/{source}/scan.json?encoding=hex"))["rows"].take();
+        let mut seen = 0;
+        for row in rows.as_array().unwrap() {
+            let key = row["key"].as_str().unwrap();
+            let target = format!("/{source}/versions.json?encoding=hex&key={key}");
+            let versions = server.json(&target)["versions"].take();
+            for version in versions.as_array().unwrap() {
+                assert_eq!(version["timestamp"].is_string(), source == 0, "{version}");
+                assert!(version["value"].is_string() && version["value_length"].is_u64());
+                seen += usize::from(version["value_length"].as_u64() > Some(0));
+            }
+            // The newest version is what a scan shows.
+            assert_eq!(versions[0]["timestamp"], row["timestamp"], "{key}");
+            assert_eq!(versions[0]["value"], row["value"], "{key}");
+        }
+        assert!(seen > 0);
+    }
+}
+
+/// The stored bytes of a compressed block are those of the file.
+#[test]
+fn compressed_blocks_have_their_stored_bytes() {
+    let name = "databases/leveldb-bloom-snappy";
+    let server = Running::serve(&[name]);
+    let file = server.json("/0/database.json")["levels"][0]["files"][0]["number"].clone();
+    let blocks = server.json(&format!("/0/blocks.json?file={file}"));
+    let path = blocks["file"].as_str().unwrap().to_owned();
+    let bytes = std::fs::read(path).unwrap();
+    let mut compressed = 0;
+    for block in blocks["blocks"].as_array().unwrap() {
+        let (from, length) = (block[1].as_u64().unwrap(), block[2].as_u64().unwrap());
+        let target = format!("/0/block.json?file={file}&offset={from}&bytes=65536&stored=1");
+        let page = server.json(&target);
+        let Some(stored) = page["stored"]["hex"].as_str() else { continue };
+        compressed += 1;
+        assert_ne!(page["compression"], "none");
+        let expected: String = bytes[from as usize..(from + length) as usize]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(stored, expected, "{target}");
+    }
+    assert!(compressed > 0);
+}

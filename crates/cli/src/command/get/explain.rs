@@ -76,6 +76,12 @@ fn print_step(page: &mut Page, step: &LookupStep) -> io::Result<()> {
             writeln!(page, "  {text}")
         }
         LookupStep::Table(step) => print_table(page, step),
+        LookupStep::Blob { file: 0, offset, length } => {
+            writeln!(page, "  embedded blob: {length} bytes at {offset}")
+        }
+        LookupStep::Blob { file, offset, length } => {
+            writeln!(page, "  blob file {file:06}: {length} bytes at {offset}")
+        }
         _ => Ok(()),
     }
 }
