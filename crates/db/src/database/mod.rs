@@ -27,6 +27,7 @@ pub use self::database_options::{
 };
 pub(crate) use self::flushed_writes::FlushedWrites;
 pub(crate) use self::logs::Logs;
+pub(crate) use self::folders::find_tables;
 pub(crate) use self::open::is_needed;
 pub(crate) use self::open::read_manifest;
 pub(crate) use self::settings::{MAX_OPTIONS_SIZE, Settings};

@@ -1,5 +1,6 @@
 //! The files of a damaged directory, by what their names say.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::Engine;
@@ -8,7 +9,7 @@ use crate::bulk_manifest::MANIFEST_NAME;
 use crate::database::Database;
 use crate::directory;
 use crate::error::Result;
-use crate::raw::FileName;
+use crate::raw::{FileName, ManifestState};
 
 /// Files with their numbers, in ascending order.
 pub(super) type Numbered = Vec<(u64, PathBuf)>;
@@ -55,10 +56,38 @@ impl Inventory {
             let is_data = |name: &FileName| matches!(name, FileName::Table(_) | FileName::Blob(_));
             inventory.add(files.filter(|(name, _)| is_data(name)).collect());
         }
-        for files in [&mut inventory.tables, &mut inventory.blob_files] {
+        inventory.sort();
+        Ok(inventory)
+    }
+
+    fn sort(&mut self) {
+        for files in [&mut self.tables, &mut self.blob_files] {
             files.sort();
         }
-        Ok(inventory)
+    }
+
+    /// Adds the tables and blob files of other directories that a MANIFEST lists and that are not found
+    /// yet.
+    pub(super) fn add_listed(&mut self, folders: &[PathBuf], state: &ManifestState) -> Result<()> {
+        let (mut tables, mut blob_files) = (BTreeSet::new(), BTreeSet::new());
+        for family in state.column_families.values() {
+            tables.extend(family.files().map(|(_, file)| file.number));
+            blob_files.extend(family.live_blob_files().map(|file| file.number));
+        }
+        tables.retain(|&number| !self.has_table(number));
+        blob_files.retain(|&number| self.blob_file(number).is_none());
+        for folder in folders {
+            let mut files = directory::list(folder)?;
+            // Each is taken from one directory only.
+            files.retain(|(name, _)| match name {
+                FileName::Table(number) => tables.remove(number),
+                FileName::Blob(number) => blob_files.remove(number),
+                _ => false,
+            });
+            self.add(files);
+        }
+        self.sort();
+        Ok(())
     }
 
     /// A single table, which may have any name.
