@@ -12,6 +12,7 @@ use sstkit_table::visibility::UserKeys;
 use super::database_options::DatabaseOptions;
 use super::folders;
 use super::logs::Logs;
+use super::missing_logs::MissingLogs;
 use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::caveat::{Caveat, CaveatKind};
@@ -109,6 +110,14 @@ fn try_open(
             read => read?,
         }
     }
+    let missing_logs = match options.replay_logs && options.placed_files.is_none() {
+        true => {
+            let found = needed.iter().map(|(number, _)| *number).collect();
+            let names: Vec<_> = listed.iter().map(|(name, _)| *name).collect();
+            MissingLogs::find(engine, &state, number, &found, &names)
+        }
+        false => MissingLogs::default(),
+    };
     let mut replayed = logs.finish();
     caveats.append(&mut replayed.caveats);
 
@@ -147,6 +156,7 @@ fn try_open(
         bulk_manifest: None,
         options_file,
         logs: needed.into_iter().map(|(_, path)| path).collect(),
+        missing_logs,
         caveats,
     })
 }

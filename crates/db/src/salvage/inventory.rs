@@ -22,13 +22,14 @@ pub(super) const NUMBERS_END: u64 = 1 << 61;
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
     pub(super) path: PathBuf,
+    /// The names in the directory itself.
+    pub(super) names: Vec<FileName>,
     pub(super) tables: Numbered,
     pub(super) blob_files: Numbered,
     pub(super) manifests: Numbered,
     pub(super) options: Numbered,
     /// A file that only RocksDB has.
     is_rocksdb: bool,
-    pub(super) has_identity: bool,
     /// A table with the extension that only LevelDB uses.
     is_leveldb: bool,
     /// The largest number of any file.
@@ -47,7 +48,9 @@ impl Inventory {
             return Ok(Self::of_table(path));
         }
         let mut inventory = Self { path: path.to_path_buf(), ..Self::default() };
-        inventory.add(directory::list(path)?);
+        let files = directory::list(path)?;
+        inventory.names = files.iter().map(|(name, _)| *name).collect();
+        inventory.add(files);
         inventory.is_folder = Database::is_folder_of_tables(path)?;
         let manifest = path.join(MANIFEST_NAME);
         inventory.bulk_manifest = manifest.is_file().then_some(manifest);
@@ -122,7 +125,7 @@ impl Inventory {
                     continue;
                 }
                 FileName::Identity => {
-                    (self.is_rocksdb, self.has_identity) = (true, true);
+                    self.is_rocksdb = true;
                     continue;
                 }
                 _ => continue,
@@ -141,11 +144,6 @@ impl Inventory {
             (false, true) => Some(Engine::LevelDb),
             (false, false) => None,
         }
-    }
-
-    /// Whether a file tells that RocksDB wrote it.
-    pub(super) fn is_rocksdb(&self) -> bool {
-        self.is_rocksdb
     }
 
     /// Whether there is nothing that could be saved.

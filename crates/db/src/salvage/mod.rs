@@ -68,7 +68,7 @@ use self::inventory::Numbered;
 pub use self::new_database::SalvageSummary;
 pub use self::salvage_report::{
     DatabaseSalvageReport, DatabaseUncertainty, FileOutcome, LogLoss, LostValue, SalvagedFamily,
-    SalvagedFile,
+    SalvagedFile, UnusedWrites,
 };
 use self::table_examination::TableHints;
 use crate::database::DatabaseOptions;
