@@ -111,6 +111,7 @@ impl<'o> Survey<'o> {
             tables.append(&mut unlisted);
         }
         self.orphans(unlisted);
+        self.infer_order(engine, &mut tables, &scans, &hints)?;
         let is_exact = self.choice.state.is_some();
         let logged: BTreeSet<u32> =
             scans.iter().flat_map(|scan| scan.families.keys().copied()).collect();
