@@ -95,7 +95,7 @@ fn try_open(
     for (family, _, keys) in &families {
         logs.add_family(family.id, keys, family.log_number);
     }
-    let mut needed = Vec::new();
+    let (mut needed, known) = (Vec::new(), caveats.len());
     if options.replay_logs || options.list_logs {
         let is_needed = |number| is_needed(number, engine, &state, &settings);
         needed = settings.logs(path, is_needed, &mut caveats)?;
@@ -110,7 +110,9 @@ fn try_open(
             read => read?,
         }
     }
-    let missing_logs = match options.replay_logs && options.placed_files.is_none() {
+    // A directory of logs that is left out is reported.
+    let has_all = caveats[known..].iter().all(|it| it.kind() != CaveatKind::LeftOut);
+    let missing_logs = match options.replay_logs && options.placed_files.is_none() && has_all {
         true => {
             let found = needed.iter().map(|(number, _)| *number).collect();
             let names: Vec<_> = listed.iter().map(|(name, _)| *name).collect();
