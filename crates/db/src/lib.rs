@@ -149,7 +149,7 @@ pub use refilter::{DEFAULT_REFILTER_MEMORY, Refilter, RefilterSummary, Refiltere
 #[cfg(feature = "write")]
 pub use salvage::{
     DatabaseSalvage, DatabaseSalvageOptions, DatabaseSalvageReport, DatabaseUncertainty,
-    FileOutcome, LogLoss, LostValue, SalvageSummary, SalvagedFamily, SalvagedFile,
+    FileOutcome, LogLoss, LostValue, SalvageSummary, SalvagedFamily, SalvagedFile, UnusedWrites,
 };
 pub use sstkit_table::{Column, KeySamples, RangeTombstone, Record, RecordValue};
 pub use stats::{FileStats, LevelStats, Stats, TickerCounts};

@@ -123,7 +123,8 @@ pub use owner_view::OwnerView;
 pub use record::{BlobReference, GetRecord, JsonRecord};
 pub use salvage_description::{
     LossDescription, LostValueDescription, SalvageDescription, SalvagedFamilyDescription,
-    SalvagedFileDescription, SalvagedTableDetails, UncertaintyDescription, WrittenDescription,
+    SalvagedFileDescription, SalvagedTableDetails, UncertaintyDescription, UnusedWritesDescription,
+    WrittenDescription,
 };
 pub use scan_page::{ScanPage, ScanRequest, ScanRow};
 pub use stats_report::{

@@ -11,7 +11,7 @@ pub(crate) struct AppliedWrites(BTreeMap<(u64, u32), LoggedWrites>);
 /// Writes of a log to a column family.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoggedWrites {
-    count: u64,
+    pub(crate) count: u64,
     /// The smallest and the largest key, without timestamps.
     pub(crate) bounds: Option<(Vec<u8>, Vec<u8>)>,
 }

@@ -14,6 +14,7 @@ use sstkit_table::raw::{Engine, EntryKind, InternalKey, MAX_SEQUENCE_NUMBER};
 use sstkit_table::visibility::UserKeys;
 
 use super::database_options::DatabaseOptions;
+use super::missing_logs::MissingLogs;
 use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME, ManifestFile};
@@ -68,6 +69,7 @@ pub(super) fn open_bulk(path: &Path, options: &DatabaseOptions) -> Result<Inner>
         bulk_manifest: Some(manifest),
         options_file: settings.file,
         logs: Vec::new(),
+        missing_logs: MissingLogs::default(),
         caveats,
     })
 }

@@ -130,7 +130,7 @@ pub(super) fn find_logs(
 
 /// The directories beside that of the database that have tables or blob files which are missing. If
 /// others are still missing, and the database has tables in other directories, a caveat says so.
-pub(super) fn find_tables(
+pub(crate) fn find_tables(
     database: &Path,
     engine: Engine,
     state: &ManifestState,

@@ -7,6 +7,7 @@ mod flushed_writes;
 mod folders;
 mod logged_key;
 mod logs;
+mod missing_logs;
 mod open;
 mod settings;
 mod tables_only;
@@ -26,7 +27,9 @@ pub use self::database_options::{
     DEFAULT_MAX_OPEN_FILES, DatabaseOptions,
 };
 pub(crate) use self::flushed_writes::FlushedWrites;
+pub(crate) use self::folders::find_tables;
 pub(crate) use self::logs::Logs;
+pub(crate) use self::missing_logs::{MissingLogs, NO_LOGS};
 pub(crate) use self::open::is_needed;
 pub(crate) use self::open::read_manifest;
 pub(crate) use self::settings::{MAX_OPTIONS_SIZE, Settings};
@@ -90,6 +93,7 @@ struct Inner {
     options_file: OptionsFile,
     /// The logs that are needed, by number.
     logs: Vec<PathBuf>,
+    missing_logs: MissingLogs,
     caveats: Vec<Caveat>,
 }
 
@@ -206,6 +210,11 @@ impl Database {
     /// The contents of the OPTIONS file; empty if there is none.
     pub fn options_file(&self) -> &OptionsFile {
         &self.inner.options_file
+    }
+
+    /// Logs that are needed and were not found.
+    pub(crate) fn missing_logs(&self) -> &MissingLogs {
+        &self.inner.missing_logs
     }
 
     /// The write-ahead logs that may contain writes which are in no table, by number.

@@ -12,6 +12,7 @@ use sstkit_table::visibility::UserKeys;
 use super::database_options::DatabaseOptions;
 use super::folders;
 use super::logs::Logs;
+use super::missing_logs::MissingLogs;
 use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::caveat::{Caveat, CaveatKind};
@@ -94,7 +95,7 @@ fn try_open(
     for (family, _, keys) in &families {
         logs.add_family(family.id, keys, family.log_number);
     }
-    let mut needed = Vec::new();
+    let (mut needed, known) = (Vec::new(), caveats.len());
     if options.replay_logs || options.list_logs {
         let is_needed = |number| is_needed(number, engine, &state, &settings);
         let said = caveats.len();
@@ -113,6 +114,16 @@ fn try_open(
             read => read?,
         }
     }
+    // A directory of logs that is left out is reported.
+    let has_all = caveats[known..].iter().all(|it| it.kind() != CaveatKind::LeftOut);
+    let missing_logs = match options.replay_logs && options.placed_files.is_none() && has_all {
+        true => {
+            let found = needed.iter().map(|(number, _)| *number).collect();
+            let names: Vec<_> = listed.iter().map(|(name, _)| *name).collect();
+            MissingLogs::find(engine, &state, number, &found, &names)
+        }
+        false => MissingLogs::default(),
+    };
     let mut replayed = logs.finish();
     caveats.append(&mut replayed.caveats);
 
@@ -151,6 +162,7 @@ fn try_open(
         bulk_manifest: None,
         options_file,
         logs: needed.into_iter().map(|(_, path)| path).collect(),
+        missing_logs,
         caveats,
     })
 }

@@ -17,6 +17,7 @@ use sstkit_table::{Comparator, KeyForm, Table, TableReadOptions};
 
 use super::database_options::DatabaseOptions;
 use super::logs::Logs;
+use super::missing_logs::MissingLogs;
 use super::settings::Settings;
 use super::{Inner, new_family};
 use crate::caveat::{Caveat, CaveatKind};
@@ -162,6 +163,7 @@ pub(super) fn open_tables(path: &Path, options: &DatabaseOptions) -> Result<Inne
         bulk_manifest: None,
         options_file: settings.file,
         logs: found_logs.into_iter().map(|(_, path)| path).collect(),
+        missing_logs: MissingLogs::default(),
         caveats,
     })
 }

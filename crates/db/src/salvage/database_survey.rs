@@ -51,7 +51,8 @@ impl<'o> Survey<'o> {
             _ => Vec::new(),
         };
         inventory.is_folder &= logs.is_empty();
-        let choice = ManifestChoice::make(&inventory, options.engine.or(inventory.engine()))?;
+        let engine = options.engine.or(inventory.engine());
+        let choice = ManifestChoice::make(&mut inventory, engine, &settings, &mut caveats)?;
         if let Some(manifest) = inventory.bulk_manifest.iter().find(|_| inventory.is_folder) {
             let file = SalvagedFile::new(manifest, FileKind::Other, FileOutcome::Obsolete);
             files.push(file.note("it describes the tables as they were, and is not taken over"));
@@ -110,6 +111,7 @@ impl<'o> Survey<'o> {
             tables.append(&mut unlisted);
         }
         self.orphans(unlisted);
+        self.infer_order(engine, &mut tables, &scans, &hints)?;
         let is_exact = self.choice.state.is_some();
         let logged: BTreeSet<u32> =
             scans.iter().flat_map(|scan| scan.families.keys().copied()).collect();

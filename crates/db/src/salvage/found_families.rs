@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | id of a table | MANIFESTs | its properties | a column family of its own |
 //! | name | MANIFESTs | properties of tables | OPTIONS, in the order of the ids |
-//! | comparator | MANIFESTs | properties of tables | OPTIONS |
+//! | comparator | MANIFESTs | properties of tables | OPTIONS; the order that fits the tables |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +12,7 @@ use sstkit_table::Comparator;
 use sstkit_table::raw::{Engine, property_names as names};
 use sstkit_table::visibility::UserKeys;
 
+use super::inferred_order::UNKNOWN_COMPARATOR;
 use super::manifest_evidence::{Evidence, FamilyEvidence};
 use super::salvage_report::DatabaseUncertainty;
 use super::table_examination::ExaminedTable;
@@ -182,13 +183,12 @@ impl FoundFamilies {
             tables.iter().find_map(|table| table.text(name).filter(|it| it != "nullptr"))
         };
         let of_options = sources.options.column_family(&family.name);
-        let assumed = Comparator::Bytewise.name().into_owned();
         let comparator = family
             .comparator
             .or_else(|| of_tables(names::COMPARATOR))
             .or_else(|| of_options.comparator().map(str::to_owned))
             .or_else(|| sources.comparators.last().map(|it| it.name().into_owned()))
-            .unwrap_or(assumed);
+            .unwrap_or_else(|| order_of_tables(&tables));
         let given = sources.comparators.iter().rfind(|it| it.name() == comparator).cloned();
         let order = given.or_else(|| comparator.parse().ok());
         let found = FoundFamily {
@@ -203,4 +203,15 @@ impl FoundFamilies {
         };
         self.families.insert(id, found);
     }
+}
+
+/// The name of the order that fits the table with most entries; bytewise without tables.
+fn order_of_tables(tables: &[ExaminedTable]) -> String {
+    let with_entries = tables.iter().filter(|it| it.has_entries());
+    let unknown = || UNKNOWN_COMPARATOR.to_owned();
+    let name = |order: &Option<Comparator>| {
+        order.as_ref().map_or_else(unknown, |order| order.name().into_owned())
+    };
+    let largest = with_entries.max_by_key(|it| (it.order.is_some(), it.entries()));
+    largest.map_or_else(|| Comparator::Bytewise.name().into_owned(), |it| name(&it.order))
 }

@@ -1,5 +1,6 @@
 //! The files of a damaged directory, by what their names say.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::Engine;
@@ -8,7 +9,7 @@ use crate::bulk_manifest::MANIFEST_NAME;
 use crate::database::Database;
 use crate::directory;
 use crate::error::Result;
-use crate::raw::FileName;
+use crate::raw::{FileName, ManifestState};
 
 /// Files with their numbers, in ascending order.
 pub(super) type Numbered = Vec<(u64, PathBuf)>;
@@ -21,13 +22,14 @@ pub(super) const NUMBERS_END: u64 = 1 << 61;
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
     pub(super) path: PathBuf,
+    /// The names in the directory itself.
+    pub(super) names: Vec<FileName>,
     pub(super) tables: Numbered,
     pub(super) blob_files: Numbered,
     pub(super) manifests: Numbered,
     pub(super) options: Numbered,
     /// A file that only RocksDB has.
     is_rocksdb: bool,
-    pub(super) has_identity: bool,
     /// A table with the extension that only LevelDB uses.
     is_leveldb: bool,
     /// The largest number of any file.
@@ -46,7 +48,9 @@ impl Inventory {
             return Ok(Self::of_table(path));
         }
         let mut inventory = Self { path: path.to_path_buf(), ..Self::default() };
-        inventory.add(directory::list(path)?);
+        let files = directory::list(path)?;
+        inventory.names = files.iter().map(|(name, _)| *name).collect();
+        inventory.add(files);
         inventory.is_folder = Database::is_folder_of_tables(path)?;
         let manifest = path.join(MANIFEST_NAME);
         inventory.bulk_manifest = manifest.is_file().then_some(manifest);
@@ -55,10 +59,38 @@ impl Inventory {
             let is_data = |name: &FileName| matches!(name, FileName::Table(_) | FileName::Blob(_));
             inventory.add(files.filter(|(name, _)| is_data(name)).collect());
         }
-        for files in [&mut inventory.tables, &mut inventory.blob_files] {
+        inventory.sort();
+        Ok(inventory)
+    }
+
+    fn sort(&mut self) {
+        for files in [&mut self.tables, &mut self.blob_files] {
             files.sort();
         }
-        Ok(inventory)
+    }
+
+    /// Adds the tables and blob files of other directories that a MANIFEST lists and that are not found
+    /// yet.
+    pub(super) fn add_listed(&mut self, folders: &[PathBuf], state: &ManifestState) -> Result<()> {
+        let (mut tables, mut blob_files) = (BTreeSet::new(), BTreeSet::new());
+        for family in state.column_families.values() {
+            tables.extend(family.files().map(|(_, file)| file.number));
+            blob_files.extend(family.live_blob_files().map(|file| file.number));
+        }
+        tables.retain(|&number| !self.has_table(number));
+        blob_files.retain(|&number| self.blob_file(number).is_none());
+        for folder in folders {
+            let mut files = directory::list(folder)?;
+            // Each is taken from one directory only.
+            files.retain(|(name, _)| match name {
+                FileName::Table(number) => tables.remove(number),
+                FileName::Blob(number) => blob_files.remove(number),
+                _ => false,
+            });
+            self.add(files);
+        }
+        self.sort();
+        Ok(())
     }
 
     /// A single table, which may have any name.
@@ -93,7 +125,7 @@ impl Inventory {
                     continue;
                 }
                 FileName::Identity => {
-                    (self.is_rocksdb, self.has_identity) = (true, true);
+                    self.is_rocksdb = true;
                     continue;
                 }
                 _ => continue,
@@ -112,11 +144,6 @@ impl Inventory {
             (false, true) => Some(Engine::LevelDb),
             (false, false) => None,
         }
-    }
-
-    /// Whether a file tells that RocksDB wrote it.
-    pub(super) fn is_rocksdb(&self) -> bool {
-        self.is_rocksdb
     }
 
     /// Whether there is nothing that could be saved.

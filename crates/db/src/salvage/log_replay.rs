@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use sstkit_table::raw::{BlockKind, Engine};
+use sstkit_table::raw::{BlockKind, Engine, EntryKind};
 use sstkit_table::{Loss, Uncertainty};
 
 use super::database_survey::Survey;
@@ -12,9 +12,11 @@ use super::found_families::FoundFamily;
 use super::inventory::Numbered;
 use super::log_scan::LogScan;
 use super::manifest_choice::without_path;
-use super::salvage_report::{DatabaseUncertainty, FileOutcome, LogLoss, SalvagedFile};
+use super::salvage_report::{
+    DatabaseUncertainty, FileOutcome, LogLoss, SalvagedFile, UnusedWrites,
+};
 use super::table_examination::{Condition, ExaminedTable};
-use crate::database::{AppliedWrites, FlushedWrites, Logs, is_needed};
+use crate::database::{AppliedWrites, FlushedWrites, Logs, MissingLogs, NO_LOGS, is_needed};
 use crate::error::{ErrorKind, Result};
 use crate::file_kind::FileKind;
 use crate::memtable::Memtable;
@@ -58,23 +60,39 @@ impl Survey<'_> {
             })
             .collect();
         if let Some(state) = state {
-            for file in self.missing_logs(state, scans) {
+            let missing = self.missing_logs(engine, state);
+            for number in missing.numbers {
+                let path = self.inventory.path.join(FileName::Log(number).to_string());
+                let mut file = SalvagedFile::new(path, FileKind::Log, FileOutcome::Lost);
+                file.entries_lost = None;
                 self.uncertain.push(lost_writes(&file.path));
-                replay.files.push(file);
+                let note = "file not found: its writes that are not in tables are lost";
+                replay.files.push(file.note(note));
             }
             let has_tables = state.column_families.values().any(|it| it.files().next().is_some());
-            if !has_tables && self.logs.is_empty() && self.options.read.replay_logs {
+            let is_empty = !has_tables && self.logs.is_empty() && self.options.read.replay_logs;
+            if missing.has_none {
+                self.uncertain.push(DatabaseUncertainty::assumed(None, NO_LOGS));
+            } else if is_empty && replay.files.is_empty() {
                 let what =
                     "there are no tables and no logs: if there was a log, its writes are lost";
                 self.uncertain.push(DatabaseUncertainty::assumed(None, what));
             }
+            if let Some(number) = missing.uncertain.first() {
+                self.uncertain.extend(gap_in_front(&needed, state.last_sequence, *number));
+            }
         }
-        let log_number = |id: u32| {
-            let family = state.and_then(|it| it.column_families.get(&id));
-            family.map_or(0, |it| it.log_number)
-        };
+        self.uncertain.extend(needed.iter().filter_map(|scan| zeros(scan)));
+        let described = state.into_iter().flat_map(|it| &it.column_families);
+        let log_numbers: BTreeMap<u32, u64> =
+            described.map(|(&id, family)| (id, family.log_number)).collect();
+        let log_number = |id: u32| log_numbers.get(&id).copied().unwrap_or(0);
         let known = state.map(|it| it.last_sequence);
-        self.uncertain.extend(sequence_gap(&needed, known, &ingestions(families)));
+        let gap = sequence_gap(&needed, known, &ingestions(families));
+        let with_gap = gap.as_ref().and_then(DatabaseUncertainty::file).cloned();
+        self.uncertain.extend(gap);
+        let empty = empty_logs(&needed);
+        self.uncertain.extend(empty.filter(|it| it.file() != with_gap.as_ref()));
         replay.last_sequence = needed.iter().map(|it| it.last_sequence).max().unwrap_or(0);
         let is_unordered = |id: &u32| families.get(id).is_some_and(|it| it.order.is_none());
         let has_unordered = needed.iter().any(|scan| scan.families.keys().any(is_unordered));
@@ -148,7 +166,18 @@ impl Survey<'_> {
         for scan in needed {
             let applied = replayed.applied.total(scan.number);
             let is_ignored = replayed.ignored.contains(&scan.number);
-            let file = self.log_file(scan, applied, is_ignored, failed.remove(&scan.number));
+            let from = match (is_ignored, self.options.past_damage, scan.damage.first()) {
+                (true, ..) => Some(0),
+                (false, false, Some(first)) => Some(first.offset),
+                _ => None,
+            };
+            let unused = match from {
+                Some(from) => unused_writes(scan, engine, from, families, log_number, is_exact)?,
+                None => Vec::new(),
+            };
+            let failed = failed.remove(&scan.number);
+            let file = log_file(scan, applied, is_ignored, failed, from.map(|from| (from, unused)));
+            self.lost_keys_of_log(&file, is_ignored);
             replay.files.push(file);
         }
         replay.memtables =
@@ -156,35 +185,14 @@ impl Survey<'_> {
         Ok(replay)
     }
 
-    /// Logs that are needed and do not exist. An engine that opens a directory always makes one, and keeps
-    /// it until what is in it is flushed; only a checkpoint or a backup of RocksDB may lack the last
-    /// one, if it was empty, and these have no IDENTITY.
-    fn missing_logs(&self, state: &ManifestState, scans: &[LogScan]) -> Vec<SalvagedFile> {
-        let is_copy = self.inventory.is_rocksdb() && !self.inventory.has_identity;
-        if is_copy || !self.options.read.replay_logs {
-            return Vec::new();
-        }
-        let families = state.column_families.values().map(|family| family.log_number);
-        let mut numbers: BTreeSet<u64> = families.clone().collect();
-        // Some options make RocksDB list the logs.
-        numbers.extend(state.wals.keys());
-        // A column family without writes may name a log that is deleted already.
-        let last = families.max().unwrap_or(0);
-        let oldest =
-            if state.min_log_number_to_keep > 0 { state.min_log_number_to_keep } else { last };
-        numbers.retain(|&number| number > 0 && number >= oldest);
-        let exists = |number: u64| {
-            let name = FileName::Log(number).to_string();
-            let unreadable = self.files.iter().any(|file| file.path.ends_with(&name));
-            unreadable || scans.iter().any(|scan| scan.number == number)
+    /// Logs that are needed and do not exist.
+    fn missing_logs(&self, engine: Engine, state: &ManifestState) -> MissingLogs {
+        let Some(manifest) = self.choice.number.filter(|_| self.options.read.replay_logs) else {
+            return MissingLogs::default();
         };
-        let missing = numbers.into_iter().filter(|&number| !exists(number)).map(|number| {
-            let path = self.inventory.path.join(FileName::Log(number).to_string());
-            let mut file = SalvagedFile::new(path, FileKind::Log, FileOutcome::Lost);
-            file.entries_lost = None;
-            file.note("file not found: its writes that are not in tables are lost")
-        });
-        missing.collect()
+        // Also those that exist and cannot be read.
+        let found: BTreeSet<u64> = self.logs.iter().map(|(number, _)| *number).collect();
+        MissingLogs::find(engine, state, manifest, &found, &self.inventory.names)
     }
 
     /// Operands that may be in values already: those of a log whose memtable may have been flushed, and
@@ -242,42 +250,141 @@ impl Survey<'_> {
         }
     }
 
-    /// What happens to a log, of which this many writes are used.
-    fn log_file(
-        &mut self,
-        scan: &LogScan,
-        applied: u64,
-        is_ignored: bool,
-        failed: Option<String>,
-    ) -> SalvagedFile {
-        let is_whole = scan.damage.is_empty() && failed.is_none();
-        let outcome = match (is_whole, applied) {
-            _ if is_ignored => FileOutcome::Lost,
-            (true, _) => FileOutcome::Sound,
-            (false, 0) if scan.writes() == 0 || failed.is_some() => FileOutcome::Lost,
-            (false, _) => FileOutcome::Salvaged,
-        };
-        let mut file = SalvagedFile::new(&scan.path, FileKind::Log, outcome);
-        file.entries = applied;
-        file.log_losses.clone_from(&scan.damage);
-        file.notes.extend(failed);
-        if !is_whole {
-            file.entries_lost = None;
+    /// What the loss of writes makes uncertain: of those that are readable the keys are known.
+    fn lost_keys_of_log(&mut self, log: &SalvagedFile, is_ignored: bool) {
+        if !log.has_losses() {
+            return;
         }
-        if is_ignored {
-            file.entries_lost = Some(scan.writes());
-            file.notes.push("does not continue the log before it, which is damaged".into());
-        } else if let (false, Some(first)) = (self.options.past_damage, scan.damage.first()) {
-            // What is readable after the damage is left out, too.
-            let (offset, reason) = (first.offset, first.reason.clone());
-            let writes = Some(scan.behind_damage);
-            file.log_losses = vec![LogLoss { offset, length: scan.size - offset, writes, reason }];
+        if !is_ignored {
+            self.uncertain.push(lost_writes(&log.path));
         }
-        if file.has_losses() {
-            self.uncertain.push(lost_writes(&scan.path));
+        for unused in log.log_losses.iter().flat_map(|it| &it.unused) {
+            let (after, before) = unused.bounds.clone().unzip();
+            self.uncertain.push(DatabaseUncertainty::Deletions {
+                file: log.path.clone(),
+                column_family: Some(unused.column_family.clone()),
+                after,
+                before,
+            });
         }
-        file
     }
+}
+
+/// What happens to a log, of which this many writes are used, and others, from an offset on, are not.
+fn log_file(
+    scan: &LogScan,
+    applied: u64,
+    is_ignored: bool,
+    failed: Option<String>,
+    unused: Option<(u64, Vec<UnusedWrites>)>,
+) -> SalvagedFile {
+    let is_whole = scan.damage.is_empty() && failed.is_none();
+    let outcome = match (is_whole, applied) {
+        _ if is_ignored => FileOutcome::Lost,
+        (true, _) => FileOutcome::Sound,
+        (false, 0) if scan.writes() == 0 || failed.is_some() => FileOutcome::Lost,
+        (false, _) => FileOutcome::Salvaged,
+    };
+    let mut file = SalvagedFile::new(&scan.path, FileKind::Log, outcome);
+    file.entries = applied;
+    file.log_losses.clone_from(&scan.damage);
+    file.notes.extend(failed);
+    if !is_whole {
+        file.entries_lost = None;
+    }
+    let Some((offset, unused)) = unused else { return file };
+    let writes: u64 = unused.iter().map(|it| it.writes).sum();
+    let reason = match scan.damage.first() {
+        Some(first) if !is_ignored => first.reason.clone(),
+        _ => "does not continue the log before it, which is damaged".to_owned(),
+    };
+    if is_ignored {
+        file.entries_lost = Some(writes).filter(|_| is_whole);
+        file.notes.push(reason.clone());
+    }
+    file.entries_lost_at_least = writes;
+    let (length, writes) = (scan.size - offset, Some(writes));
+    // What is readable after the damage is left out, too.
+    file.log_losses = vec![LogLoss { offset, length, writes, unused, reason }];
+    file
+}
+
+/// The writes of a log that are not used, from the record at an offset on.
+fn unused_writes(
+    scan: &LogScan,
+    engine: Engine,
+    from: u64,
+    families: &BTreeMap<u32, FoundFamily>,
+    log_number: impl Fn(u32) -> u64,
+    is_exact: bool,
+) -> Result<Vec<UnusedWrites>> {
+    // Those of a column family that was dropped are not missed, nor are those that are in tables.
+    let flushed = |family| flushed(family).filter(|_| !is_exact && !scan.has_transactions);
+    let families: BTreeMap<u32, _> = families
+        .iter()
+        .filter(|(id, _)| log_number(**id) <= scan.number)
+        .map(|(&id, family)| (id, (family, family.keys(), flushed(family))))
+        .collect();
+    let mut found = AppliedWrites::default();
+    scan.each_write(engine, from, |write, sequence| {
+        let id = write.column_family;
+        let Some((_, keys, flushed)) = families.get(&id) else { return };
+        let entry = (write.key, sequence, write.kind);
+        if flushed.as_ref().is_some_and(|it| it.contains(keys, entry)) {
+            return;
+        }
+        found.count(scan.number, id);
+        let end = Some(write.value).filter(|_| write.kind == EntryKind::RangeDeletion);
+        found.include(scan.number, id, [Some(write.key), end], keys);
+    })?;
+    let unused = found.of_log(scan.number).map(|(id, writes)| {
+        let (family, ..) = &families[&id];
+        let bounds = writes.bounds.clone().filter(|_| family.order.is_some());
+        UnusedWrites { column_family: family.name.clone(), writes: writes.count, bounds }
+    });
+    Ok(unused.collect())
+}
+
+/// A log that ends in zeros: preallocated, or overwritten.
+fn zeros(scan: &LogScan) -> Option<DatabaseUncertainty> {
+    let (bytes, offset) = (scan.zeros, scan.size.saturating_sub(scan.zeros));
+    let what = format!(
+        "{bytes} bytes of zeros at offset {offset}, up to the end: preallocated, or overwritten, and then \
+         writes are lost"
+    );
+    (bytes > 0).then(|| DatabaseUncertainty::assumed(scan.path.clone(), what))
+}
+
+/// Logs with nothing in them, unless the sequence numbers of the others show that there was nothing.
+fn empty_logs(needed: &[&LogScan]) -> impl Iterator<Item = DatabaseUncertainty> {
+    let is_known = |at: usize| {
+        let before = needed[..at].iter().filter(|it| it.first_sequence.is_some());
+        let before = before.map(|it| it.last_sequence).max();
+        let after = needed[at + 1..].iter().find_map(|it| it.first_sequence);
+        before.zip(after).is_some_and(|(last, first)| first <= last.saturating_add(1))
+    };
+    let what = "the log is empty: nothing was written to it, or it was truncated, and then writes are \
+                lost";
+    needed
+        .iter()
+        .enumerate()
+        .filter(move |(at, scan)| scan.size == 0 && !is_known(*at))
+        .map(move |(_, scan)| DatabaseUncertainty::assumed(scan.path.clone(), what))
+}
+
+/// Sequence numbers that are missing between the MANIFEST and the first log with writes. The MANIFEST
+/// names an older log, which need not have existed.
+fn gap_in_front(needed: &[&LogScan], known: u64, missing: u64) -> Option<DatabaseUncertainty> {
+    let with_writes = needed.iter().filter(|scan| scan.number > missing);
+    let (first, scan) = with_writes.filter_map(|it| Some((it.first_sequence?, it))).next()?;
+    let from = known.saturating_add(1);
+    let is_gap = from < first && !scan.has_transactions && scan.damage.is_empty();
+    let what = format!(
+        "the sequence numbers {from} to {} are in no table and no log: if there was a log {missing:06}, \
+         its writes may be lost",
+        first - 1
+    );
+    is_gap.then(|| DatabaseUncertainty::assumed(scan.path.clone(), what))
 }
 
 /// Deletions in a log may be lost.

@@ -14,6 +14,8 @@ use sstkit_table::raw::Engine;
 use super::inventory::Inventory;
 use super::manifest_evidence::Evidence;
 use super::salvage_report::{FileOutcome, SalvagedFile};
+use crate::caveat::Caveat;
+use crate::database::{Settings, find_tables};
 use crate::directory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_kind::FileKind;
@@ -25,6 +27,8 @@ pub(super) struct ManifestChoice {
     pub(super) engine: Option<Engine>,
     /// The state of the database, if a MANIFEST still says it.
     pub(super) state: Option<ManifestState>,
+    /// The number of the MANIFEST that says it.
+    pub(super) number: Option<u64>,
     pub(super) evidence: Evidence,
     /// Why there is no state.
     pub(super) reason: Option<String>,
@@ -35,17 +39,24 @@ pub(super) struct ManifestChoice {
 }
 
 impl ManifestChoice {
-    pub(super) fn make(inventory: &Inventory, engine: Option<Engine>) -> Result<Self> {
+    /// Tables that are in other directories are added to the inventory.
+    pub(super) fn make(
+        inventory: &mut Inventory,
+        engine: Option<Engine>,
+        settings: &Settings<'_>,
+        caveats: &mut Vec<Caveat>,
+    ) -> Result<Self> {
         let mut choice = Self {
             engine,
             state: None,
+            number: None,
             evidence: Evidence::default(),
             reason: None,
             files: Vec::new(),
             assumed: None,
         };
         if !inventory.is_folder {
-            choice.search(inventory)?;
+            choice.search(inventory, settings, caveats)?;
         }
         choice.add_default_family();
         Ok(choice)
@@ -57,10 +68,15 @@ impl ManifestChoice {
     }
 
     /// Reads CURRENT and the MANIFESTs.
-    fn search(&mut self, inventory: &Inventory) -> Result<()> {
+    fn search(
+        &mut self,
+        inventory: &mut Inventory,
+        settings: &Settings<'_>,
+        caveats: &mut Vec<Caveat>,
+    ) -> Result<()> {
         let current_path = inventory.path.join("CURRENT");
         let current = directory::read_current(&inventory.path);
-        let mut candidates: Vec<_> = inventory.manifests.iter().rev().collect();
+        let mut candidates: Vec<_> = inventory.manifests.iter().rev().cloned().collect();
         match &current {
             Ok(named) => {
                 let file = SalvagedFile::new(&current_path, FileKind::Current, FileOutcome::Sound);
@@ -88,8 +104,8 @@ impl ManifestChoice {
             }
         }
         for (number, path) in candidates {
-            let is_current = current.as_ref().is_ok_and(|named| named == number);
-            self.consider(inventory, path, is_current)?;
+            let is_current = current.as_ref().is_ok_and(|named| *named == number);
+            self.consider(inventory, (number, &path), is_current, settings, caveats)?;
         }
         if self.state.is_none() {
             for (_, path) in &inventory.manifests {
@@ -124,7 +140,14 @@ impl ManifestChoice {
     }
 
     /// Takes a MANIFEST over, if it describes the database.
-    fn consider(&mut self, inventory: &Inventory, path: &Path, is_current: bool) -> Result<()> {
+    fn consider(
+        &mut self,
+        inventory: &mut Inventory,
+        (number, path): (u64, &Path),
+        is_current: bool,
+        settings: &Settings<'_>,
+        caveats: &mut Vec<Caveat>,
+    ) -> Result<()> {
         let file = |outcome| SalvagedFile::new(path, FileKind::Manifest, outcome);
         if self.state.is_some() {
             let obsolete = file(FileOutcome::Obsolete).note("CURRENT names another MANIFEST");
@@ -143,6 +166,12 @@ impl ManifestChoice {
                 return Ok(());
             }
         };
+        let mut of_folders = Vec::new();
+        let folders = find_tables(&inventory.path, engine, &state, settings, &mut of_folders);
+        inventory.add_listed(&folders, &state)?;
+        if is_current || !folders.is_empty() {
+            caveats.append(&mut of_folders);
+        }
         let disagreement = disagreement(inventory, &state);
         // Engines take zeros for the end of a block.
         let mut read = Evidence::default();
@@ -180,6 +209,7 @@ impl ManifestChoice {
         self.files.push(used);
         self.evidence = Evidence { added: read.added, ..Evidence::of_state(&state) };
         (self.engine, self.state, self.reason) = (Some(engine), Some(state), None);
+        self.number = Some(number);
         Ok(())
     }
 

@@ -22,6 +22,7 @@
 //! | `table_examination.rs`, `table_entries.rs` | one table: sound, damaged or lost; its entries |
 //! | `atomic_units.rs` | range tombstones of a damaged table that its neighbours have, too |
 //! | `found_families.rs` | column families, also without a MANIFEST |
+//! | `inferred_order.rs` | the order of the keys, where no file says it |
 //! | `log_scan.rs`, `log_replay.rs` | what logs contain, and where they are damaged; what is used |
 //! | `blob_values.rs` | values in blob files, of which some are lost |
 //! | `suspicion.rs` | what is uncertain: obsolete tables, deletions that are lost |
@@ -37,6 +38,7 @@ mod blob_values;
 mod common_keys;
 mod database_survey;
 mod found_families;
+mod inferred_order;
 mod inventory;
 mod level_order;
 mod log_replay;
@@ -68,7 +70,7 @@ use self::inventory::Numbered;
 pub use self::new_database::SalvageSummary;
 pub use self::salvage_report::{
     DatabaseSalvageReport, DatabaseUncertainty, FileOutcome, LogLoss, LostValue, SalvagedFamily,
-    SalvagedFile,
+    SalvagedFile, UnusedWrites,
 };
 use self::table_examination::TableHints;
 use crate::database::DatabaseOptions;

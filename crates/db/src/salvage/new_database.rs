@@ -9,6 +9,7 @@ use sstkit_table::{Table, TableReadOptions};
 
 use super::DatabaseSalvage;
 use super::found_families::FoundFamily;
+use super::inferred_order::UNKNOWN_COMPARATOR;
 use super::level_order::{self, Candidate};
 use super::manifest_evidence::TableEvidence;
 use super::saved_entries::NewTables;
@@ -17,7 +18,7 @@ use crate::column_family_data::DEFAULT_NUM_LEVELS;
 use crate::database_writer::{
     ColumnFamilyDescriptor, DatabaseWriter, DatabaseWriterOptions, FileSource, LiveBlobs,
 };
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::output::{FinishedTable, Phase, Reporter};
 use crate::raw::{BlobFileMetaData, FileMetaData};
 use crate::version::{Arrangement, TableFile, arrange};
@@ -106,7 +107,39 @@ impl DatabaseSalvage {
         self.write(target.as_ref(), false)
     }
 
+    /// Refuses what would lose entries: those of a column family whose order is not known.
+    fn require_order(&self, as_database: bool) -> Result<()> {
+        let is_unknown = |it: &&FoundFamily| {
+            it.order.is_none() && (it.comparator == UNKNOWN_COMPARATOR || !as_database)
+        };
+        let Some(family) = self.families.values().find(is_unknown) else { return Ok(()) };
+        let has_tables = family.tables.iter().any(ExaminedTable::has_entries);
+        let what = match (family.comparator.as_str(), as_database) {
+            (UNKNOWN_COMPARATOR, true) if has_tables || !self.logs.is_empty() => {
+                "is not recorded any more, and none of the known orders fits its keys"
+            }
+            (_, false) if !self.logs.is_empty() => {
+                "is not known, and the writes in logs cannot be sorted into tables"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::invalid_input(format!(
+            "the comparator of column family {:?} {what}: use --comparator to name it",
+            family.name
+        ))
+        .in_file(&self.report.path))
+    }
+
     fn write(&self, target: &Path, as_database: bool) -> Result<SalvageSummary> {
+        self.require_order(as_database)?;
+        // What fails without a name is the writing.
+        self.write_to(target, as_database).map_err(|error| match error.kind() {
+            ErrorKind::Io if error.file().is_none() => error.in_file(target),
+            _ => error,
+        })
+    }
+
+    fn write_to(&self, target: &Path, as_database: bool) -> Result<SalvageSummary> {
         let mut options = match self.engine {
             Engine::RocksDb => DatabaseWriterOptions::rocksdb(),
             Engine::LevelDb => DatabaseWriterOptions::leveldb(),

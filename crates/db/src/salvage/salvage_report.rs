@@ -1,12 +1,13 @@
 //! What was saved of a database, what was lost, and what cannot be known.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sstkit_table::raw::Engine;
 use sstkit_table::{KeyExcerpt, Loss, SalvageReport, Uncertainty};
 
 use super::table_examination::ExaminedTable;
 use crate::file_kind::FileKind;
+use crate::raw::FileName;
 
 /// Keys without values that are kept; more are only counted.
 pub(super) const MAX_LOST_VALUES: usize = 10_000;
@@ -53,8 +54,22 @@ pub struct LogLoss {
     pub length: u64,
     /// Writes in it, if it is readable and only not used.
     pub writes: Option<u64>,
+    /// These writes by column family, and between which keys they are.
+    pub unused: Vec<UnusedWrites>,
     /// Why it is lost.
     pub reason: String,
+}
+
+/// Writes to a column family in a log that are readable, and not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnusedWrites {
+    /// The name of the column family.
+    pub column_family: String,
+    /// The number of writes.
+    pub writes: u64,
+    /// The smallest and the largest user key, without timestamps; `None` if their order is not known.
+    pub bounds: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// A file of a damaged database.
@@ -81,6 +96,8 @@ pub struct SalvagedFile {
     pub entries: u64,
     /// Entries that are lost, if that is known.
     pub entries_lost: Option<u64>,
+    /// Entries that are lost at least.
+    pub entries_lost_at_least: u64,
     /// Bytes of the values of a blob file that are lost.
     pub value_bytes_lost: u64,
     /// What was found in a damaged table.
@@ -105,6 +122,7 @@ impl SalvagedFile {
             bounds: None,
             entries: 0,
             entries_lost: Some(0),
+            entries_lost_at_least: 0,
             value_bytes_lost: 0,
             table: None,
             log_losses: Vec::new(),
@@ -198,9 +216,9 @@ pub enum DatabaseUncertainty {
         file: PathBuf,
         /// The name of the column family, if it is known.
         column_family: Option<String>,
-        /// The last key before the loss.
+        /// The last key before the loss; the smallest key of writes in a log that are not used.
         after: Option<Vec<u8>>,
-        /// The first key after it.
+        /// The first key after it; the largest key of such writes.
         before: Option<Vec<u8>>,
     },
     /// Merge operands of a log may be merged into values of tables already, and would then be merged
@@ -269,6 +287,12 @@ impl DatabaseUncertainty {
     }
 }
 
+/// Whether it is a write-ahead log, by its name.
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    matches!(FileName::parse(&name), FileName::Log(_))
+}
+
 /// A sentence, which does not name the file.
 impl std::fmt::Display for DatabaseUncertainty {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -286,6 +310,17 @@ impl std::fmt::Display for DatabaseUncertainty {
                     "may be obsolete, since {newer} may have been made from it: then deleted keys \
                      between {first} and {last} may be back, and overwritten ones may have old values"
                 )
+            }
+            Self::Deletions { file, after: None, before: None, .. } if is_log(file) => f.write_str(
+                "deleted keys may be back, overwritten ones may have old values: what the log had is \
+                 not known",
+            ),
+            Self::Deletions { file, column_family: Some(family), after, before }
+                if is_log(file) && family != "default" =>
+            {
+                let (after, before) = (after.clone(), before.clone());
+                let what = Uncertainty::Deletions { after, before };
+                write!(f, "column family {family:?}: {what}")
             }
             Self::Deletions { after, before, .. } => {
                 let (after, before) = (after.clone(), before.clone());
@@ -351,6 +386,13 @@ impl DatabaseSalvageReport {
             .map(|file| file.entries_lost)
             .sum();
         of_files.map(|lost| lost + self.lost_value_count)
+    }
+
+    /// Entries that are lost at least, where it is not known how many are.
+    pub fn entries_lost_at_least(&self) -> u64 {
+        let of_entries = self.files.iter().filter(|file| file.kind != FileKind::BlobFile);
+        let known = of_entries.map(|it| it.entries_lost.unwrap_or(0).max(it.entries_lost_at_least));
+        known.sum::<u64>() + self.lost_value_count
     }
 
     /// Bytes that held entries and are lost, or not used.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sstkit_table::raw::{Engine, EntryKind, FormatVersion, InternalKey};
+use sstkit_table::raw::{Engine, EntryKind, FormatVersion, InternalKey, property_names as names};
 use sstkit_table::visibility::{InternalIterator, MergingIterator, Recency, UserKeys};
 use sstkit_table::{RangeTombstone, Table, TableOptions};
 
@@ -15,7 +15,7 @@ use super::level_order::Candidate;
 use super::table_entries::TableEntries;
 use super::table_examination::{Condition, ExaminedTable};
 use crate::database_writer::DatabaseWriter;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::output::{
     FileNumbers, FinishedTable, OutputTarget, PendingTombstones, Reporter, SetOptions, TableSet,
@@ -48,7 +48,9 @@ impl NewTables<'_> {
         let mut tombstones = Tombstones::default();
         let recorded = table.recorded_bounds(&keys).filter(|_| !as_database);
         let bounds = recorded.as_ref().map(TableFile::key_bounds);
-        tombstones.add(source.tombstones(&keys)?, bounds, &keys);
+        let of_table = source.tombstones(&keys)?;
+        let ranges = of_table.len() + table.shared_tombstones.len();
+        tombstones.add(of_table, bounds, &keys);
         tombstones.add(table.shared_tombstones.clone(), bounds, &keys);
         let mut set = self.set(source.table_options(), tombstones, None)?;
         source.each_point(&keys, |key, value| {
@@ -65,6 +67,8 @@ impl NewTables<'_> {
                 }
             }
         })?;
+        let expected = table.entries().saturating_sub(ranges as u64);
+        set.require(expected).map_err(|error| error.in_file(&table.path))?;
         set.finish()
     }
 
@@ -74,6 +78,7 @@ impl NewTables<'_> {
         tombstones.add(memtable.range_deletions().to_vec(), None, &self.family.keys());
         let mut set = self.set(None, tombstones, Some(MAX_FILE_SIZE))?;
         set.add_all(&mut MemtableCursor::new(memtable), self.reporter)?;
+        set.require(memtable.len() as u64)?;
         set.finish()
     }
 
@@ -89,6 +94,14 @@ impl NewTables<'_> {
         let mut set = self.set(like, tombstones, Some(MAX_FILE_SIZE))?;
         let cursors = tables.iter().map(|(table, _)| table.entry_cursor()).collect();
         set.add_all(&mut MergingIterator::new(keys, Recency::BySequence, cursors), self.reporter)?;
+        let points = |table: &Table| {
+            let number = |name| table.properties().number(name);
+            let ranges = table.range_deletions().len() as u64;
+            number(names::NUM_ENTRIES).map(|all| all.saturating_sub(ranges))
+        };
+        let expected: Option<u64> = tables.iter().map(|(table, _)| points(table)).sum();
+        // LevelDB's tables do not say how many entries they have.
+        expected.map_or(Ok(()), |expected| set.require(expected))?;
         set.finish()
     }
 
@@ -112,7 +125,8 @@ impl NewTables<'_> {
         ends.sort_by(|a, b| {
             keys.compare_stored(&b.key, &a.key).then_with(|| a.sequence.cmp(&b.sequence))
         });
-        Ok(SavedEntries { set, keys, ends, last: None, blobs: HashSet::new() })
+        let blobs = HashSet::new();
+        Ok(SavedEntries { set, keys, ends, last: None, blobs, read: 0, written: 0 })
     }
 
     /// As OPTIONS say, or like a sound table of the column family.
@@ -173,10 +187,15 @@ struct SavedEntries {
     last: Option<(Vec<u8>, u64)>,
     /// Versions of that key that refer to blob files.
     blobs: HashSet<Vec<u8>>,
+    /// Entries that were read, without range tombstones.
+    read: u64,
+    /// Those that were written: not those of two tables that are the same.
+    written: u64,
 }
 
 impl SavedEntries {
     fn add(&mut self, key: &InternalKey<'_>, value: &[u8]) -> Result<()> {
+        self.read += 1;
         while let Some(end) = self.ends.last() {
             let order = self.keys.compare_stored(&end.key, key.user_key);
             let order = order.then_with(|| key.sequence.cmp(&end.sequence));
@@ -200,12 +219,14 @@ impl SavedEntries {
         }
         self.blobs.extend(blobs);
         self.set.add(key, value)?;
+        self.written += 1;
         self.last = Some((key.user_key.to_vec(), key.sequence));
         Ok(())
     }
 
     fn write_end(&mut self, end: &EndDeletion) -> Result<()> {
         let EndDeletion { key, sequence, kind } = end;
+        self.written += 1;
         self.set.add(&InternalKey { user_key: key, sequence: *sequence, kind: *kind }, &[])
     }
 
@@ -221,10 +242,26 @@ impl SavedEntries {
         Ok(())
     }
 
+    /// Fails if another number of entries was read than the report says.
+    fn require(&self, expected: u64) -> Result<()> {
+        let what = "another number of entries than reported was read: it has changed, or its keys have \
+                    another order (use --comparator)";
+        match self.read == expected {
+            true => Ok(()),
+            false => Err(Error::mismatch(what, expected, self.read)),
+        }
+    }
+
     fn finish(mut self) -> Result<Vec<FinishedTable>> {
         while let Some(end) = self.ends.pop() {
             self.write_end(&end)?;
         }
-        self.set.finish()
+        let tables = self.set.finish()?;
+        let points = tables.iter().map(|it| it.entry.entries - it.entry.range_deletions);
+        let points: u64 = points.sum();
+        match self.written == points {
+            true => Ok(tables),
+            false => Err(Error::mismatch("not all entries were written", self.written, points)),
+        }
     }
 }

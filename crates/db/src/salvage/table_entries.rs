@@ -1,6 +1,7 @@
 //! The entries of a table that is saved, sound or damaged.
 
 use std::cell::Cell;
+use std::path::PathBuf;
 
 use sstkit_table::raw::{EntryKind, InternalKey};
 use sstkit_table::visibility::UserKeys;
@@ -12,7 +13,8 @@ use crate::error::Result;
 /// A table whose entries are read.
 pub(super) enum TableEntries {
     Sound(Table),
-    Damaged(Box<TableSalvage>),
+    /// What is left of it, and its path.
+    Damaged(Box<TableSalvage>, PathBuf),
 }
 
 impl TableEntries {
@@ -24,7 +26,7 @@ impl TableEntries {
         Ok(match &table.condition {
             Condition::Damaged(_) => {
                 let salvage = hints.salvage(&table.path, order, table.listed.as_ref())?;
-                Self::Damaged(Box::new(salvage))
+                Self::Damaged(Box::new(salvage), table.path.clone())
             }
             _ => Self::Sound(table.open(hints, order)?),
         })
@@ -34,7 +36,7 @@ impl TableEntries {
     pub(super) fn table_options(&self) -> Option<TableOptions> {
         match self {
             Self::Sound(table) => TableOptions::like(table).ok(),
-            Self::Damaged(salvage) => Some(salvage.table_options()),
+            Self::Damaged(salvage, _) => Some(salvage.table_options()),
         }
     }
 
@@ -49,12 +51,15 @@ impl TableEntries {
                     found.iter_mut().for_each(|it| it.timestamp.clone_from(&padding));
                 }
             }
-            Self::Damaged(salvage) => salvage.for_each_range_tombstone(|key, end| {
-                let timestamp = keys.timestamp(key.user_key);
-                let (start, end) = (keys.bare(key.user_key), keys.bare(end));
-                found.push(RangeTombstone::new(start, end, key.sequence, timestamp));
-                Ok(())
-            })?,
+            Self::Damaged(salvage, path) => {
+                let read = salvage.for_each_range_tombstone(|key, end| {
+                    let timestamp = keys.timestamp(key.user_key);
+                    let (start, end) = (keys.bare(key.user_key), keys.bare(end));
+                    found.push(RangeTombstone::new(start, end, key.sequence, timestamp));
+                    Ok(())
+                });
+                read.map_err(|error| error.in_file(path))?;
+            }
         }
         Ok(found)
     }
@@ -67,7 +72,7 @@ impl TableEntries {
     ) -> Result<()> {
         match self {
             Self::Sound(table) => each_of_sound(table, keys, each),
-            Self::Damaged(salvage) => {
+            Self::Damaged(salvage, path) => {
                 // The table's library has another type of error.
                 let failed = Cell::new(None);
                 let result = salvage.for_each(|key, value| {
@@ -80,7 +85,8 @@ impl TableEntries {
                         std::io::Error::other(text).into()
                     })
                 });
-                failed.take().map_or_else(|| result, Err)
+                let read = || result.map_err(|error| error.in_file(path));
+                failed.take().map_or_else(read, Err)
             }
         }
     }

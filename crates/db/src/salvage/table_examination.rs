@@ -49,6 +49,8 @@ pub(super) struct ExaminedTable {
     pub(super) shared_tombstones: Vec<RangeTombstone>,
     /// `None` if its properties are lost.
     pub(super) properties: Option<Properties>,
+    /// The order of its keys: what is recorded, or else what fits them.
+    pub(super) order: Option<Comparator>,
     pub(super) engine: Option<Engine>,
     pub(super) condition: Condition,
     /// The blobs that it refers to.
@@ -221,6 +223,12 @@ impl ExaminedTable {
         }
     }
 
+    /// Reads it again, in another order.
+    pub(super) fn examined_in(&self, hints: &TableHints, order: &Comparator) -> Self {
+        let found = hints.examine(self.number, &self.path, Some(order), self.listed.clone());
+        Self { notes: self.notes.clone(), ..found }
+    }
+
     /// Opens a sound table.
     pub(super) fn open(&self, hints: &TableHints, order: Option<&Comparator>) -> Result<Table> {
         let listed = self.listed.as_ref();
@@ -291,6 +299,7 @@ impl TableHints {
             tombstones: None,
             shared_tombstones: Vec::new(),
             properties: None,
+            order: None,
             engine: None,
             condition: Condition::Lost(String::new()),
             live_blobs: LiveBlobs::default(),
@@ -330,6 +339,7 @@ impl TableHints {
             return false;
         }
         let order = table.comparator().ok();
+        examined.order = order.cloned();
         examined.set_keys(bounds.user_keys(), table.range_deletions(), order);
         // Without a known order the bounds of points have to do.
         if let Some(order) = order {
@@ -374,6 +384,7 @@ impl TableHints {
             ranges.push(RangeTombstone::new(start, end, key.sequence, timestamp));
             Ok(())
         });
+        examined.order = salvage.comparator().cloned();
         examined.set_keys(report.bounds.clone(), &ranges, salvage.comparator());
         if report.has_references {
             // What cannot be read again is found when it is written.

@@ -63,6 +63,10 @@ impl Survey<'_> {
             let name = if self.choice.engine == Some(Engine::LevelDb) { ldb } else { sst };
             let path = self.inventory.path.join(name);
             let note = match (is_exact, self.inventory.has_table(*number)) {
+                (_, false) if listed.meta.path_id > 0 => {
+                    "file not found: it was in another directory (db_paths or cf_paths), which --db-path \
+                     can name"
+                }
                 (true, false) => "file not found",
                 // It may be the deletion that is not recorded any more.
                 (false, false) => {

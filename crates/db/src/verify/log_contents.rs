@@ -1,6 +1,7 @@
 //! What a write-ahead log contains, counted while it is verified; and verifying a MANIFEST.
 
 use std::collections::BTreeMap;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use sstkit_table::raw::{BlobIndex, Engine, EntryKind, decode_wide_columns};
@@ -9,10 +10,14 @@ use super::log_file::{LogFile, open};
 use super::report::FileVerification;
 use crate::error::Result;
 use crate::file_kind::FileKind;
+use crate::file_system;
 use crate::raw::{ManifestState, PredecessorWal, WriteBatch, WriteRecord};
 
 /// The column families that are counted one by one. A forged log could name any number.
 const MAX_FAMILIES: usize = 10_000;
+
+/// The header of a record. The rest of a block that is shorter is filled with zeros.
+const HEADER_SIZE: u64 = 7;
 
 /// What a write-ahead log contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +86,14 @@ pub(super) fn verify_log(
     let mut contents = LogContents::default();
     match LogFile::open(path, FileKind::Log, engine, max_log_memory) {
         Ok(mut log) => {
+            let mut end = Some(0);
             log.verify_records(|record| {
+                // Of a long record not all fragments are kept.
+                let last = record
+                    .fragments
+                    .last()
+                    .filter(|_| record.fragments.len() as u64 == record.fragment_count);
+                end = last.map(|it| it.offset + u64::from(it.length));
                 contents.batches += 1;
                 contents.fragments += record.fragment_count;
                 verify_batch(record.payload, engine, &mut contents)
@@ -91,11 +103,28 @@ pub(super) fn verify_log(
             contents.timestamp_sizes = log.reader().timestamp_sizes().clone();
             contents.predecessor = log.reader().predecessor();
             report.absorb(log.finish());
+            report.notes.extend(end.and_then(|end| zeros_behind(path, end)));
         }
         Err(error) => report.add(&error.in_file(path)),
     }
     report.entries += contents.writes.values().sum::<u64>();
     contents
+}
+
+/// What is said about a log with nothing but zeros behind its last record: what engines take for its end.
+fn zeros_behind(path: &Path, end: u64) -> Option<String> {
+    let mut file = file_system::open(path).ok()?;
+    let length = file.size().ok()?.checked_sub(end).filter(|&it| it >= HEADER_SIZE)?;
+    file.seek(SeekFrom::Start(end)).ok()?;
+    let bytes = BufReader::new(file.take(length)).bytes();
+    let is_zeros = bytes.into_iter().all(|byte| byte.is_ok_and(|byte| byte == 0));
+    is_zeros.then(|| {
+        format!(
+            "{}: {length} bytes of zeros at offset {end}, up to the end: preallocated, or overwritten, \
+             and then writes are lost",
+            path.display()
+        )
+    })
 }
 
 fn verify_batch(payload: &[u8], engine: Engine, contents: &mut LogContents) -> Result<()> {

@@ -48,7 +48,7 @@ pub use self::single_file::{FileContents, verify_file};
 use self::source_order::SourceOrder;
 use crate::caveat::CaveatKind;
 use crate::column_family_data::ColumnFamilyData;
-use crate::database::Database;
+use crate::database::{Database, NO_LOGS};
 use crate::error::{Error, ErrorKind};
 use crate::file_kind::FileKind;
 use crate::file_system;
@@ -162,6 +162,7 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
             verify_log(log, database.engine(), self.options.max_log_memory, &mut report);
             self.directory.absorb(report);
         }
+        self.missing_logs();
         if let Some(number) = database.manifest_number() {
             let path = database.path().join(FileName::Manifest(number).to_string());
             let mut report = FileVerification::new(&path, FileKind::Manifest);
@@ -183,6 +184,23 @@ impl<F: FnMut(FileVerification)> DatabasePass<'_, F> {
             if report.is_sound() || file_system::exists(&path) {
                 self.directory.absorb(report);
             }
+        }
+    }
+
+    /// Logs that are needed and were not found.
+    fn missing_logs(&mut self) {
+        let database = self.options.database;
+        let missing = database.missing_logs();
+        for &number in &missing.numbers {
+            let path = database.path().join(FileName::Log(number).to_string());
+            let message = format!(
+                "{}: file not found: its writes that are not in tables are lost",
+                path.display()
+            );
+            self.directory.add(VerifyProblem::new(VerifyStatus::Damaged, message));
+        }
+        if missing.has_none {
+            self.directory.note(NO_LOGS);
         }
     }
 

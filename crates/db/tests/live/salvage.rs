@@ -28,6 +28,15 @@ struct Uncertain {
     keys: BTreeSet<Vec<u8>>,
 }
 
+/// What is said of logs whose writes may be lost.
+const OF_LOGS: [&str; 5] = [
+    "are in no log",
+    "are in no table and no log",
+    "there is no write-ahead log",
+    "the log is empty",
+    "bytes of zeros",
+];
+
 impl Uncertain {
     /// What the report says about a column family.
     fn of(report: &DatabaseSalvageReport, family: &str, logged: &Self) -> Self {
@@ -52,7 +61,7 @@ impl Uncertain {
         for said in &report.uncertain {
             match said {
                 DatabaseUncertainty::Assumed { bounds: None, what, .. }
-                    if what.contains("are in no log") =>
+                    if OF_LOGS.iter().any(|it| what.contains(it)) =>
                 {
                     uncertain.keys.extend(logged.keys.iter().cloned());
                     uncertain.ranges.extend(logged.ranges.iter().cloned());

@@ -6,6 +6,8 @@ mod contents;
 mod each_file;
 mod ingested;
 mod lost_manifest;
+mod lost_orders;
+mod other_directories;
 mod range_tombstones;
 mod small_database;
 mod write_ahead_logs;

@@ -1,13 +1,14 @@
 //! Logs that are damaged: up to the damage by default, past it on request.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
 use sstkit_coding::checksum::ChecksumType;
 use sstkit_db::raw::{FileName, LogEvent, LogReader, RecoveryMode, WriteBatch, WriteRecord};
 use sstkit_db::{
-    Database, DatabaseOptions, DatabaseSalvageReport, DatabaseUncertainty, FileOutcome,
+    Database, DatabaseOptions, DatabaseSalvageReport, DatabaseUncertainty, FileKind, FileOutcome,
+    SalvagedFile,
 };
 use sstkit_table::raw::Engine;
 use sstkit_testkit::Random;
@@ -92,10 +93,29 @@ fn a_record_of_each_log_damaged() {
     assert!(cases > 10, "{cases}");
 }
 
+/// Whether something uncertain is about this file.
+fn is_uncertain(report: &DatabaseSalvageReport, name: &str) -> bool {
+    report.uncertain.iter().any(|it| it.file().is_some_and(|file| file.ends_with(name)))
+}
+
+/// Whether verification finds it sound, and what it mentions.
+fn verified(db: &Database) -> (bool, Vec<String>) {
+    let (mut is_sound, mut notes) = (true, Vec::new());
+    db.verify(|file| {
+        is_sound &= file.is_sound();
+        notes.extend(file.notes);
+    });
+    (is_sound, notes)
+}
+
+/// The loss is reported, and that of no other file.
 #[test]
 fn each_log_deleted_and_cut() {
+    // Reported as lost, and as uncertain.
+    let mut cases = [0; 2];
     for path in golden_databases() {
         let original = Database::open(&path).unwrap();
+        let all = contents(&original);
         for log in original.logs() {
             let name = log.file_name().unwrap().to_str().unwrap().to_owned();
             let damaged = Damaged::copy_of(&path);
@@ -109,11 +129,172 @@ fn each_log_deleted_and_cut() {
                     Some(length) => damaged.write(&name, &bytes[..length]),
                 }
                 let expected = contents(&Database::open_with(&damaged.path, &mode).unwrap());
-                let (_, db) = damaged.salvage(false, &what);
+                let (report, db) = damaged.salvage(false, &what);
                 assert_same(&contents(&db), &expected, &what);
+                for file in report.files.iter().filter(|it| !it.path.ends_with(&name)) {
+                    // A log that does not continue a damaged one is not used.
+                    let is_newer =
+                        file.kind == FileKind::Log && file.path > damaged.path.join(&name);
+                    assert!(!file.has_losses() || is_newer, "{what}: {report:#?}");
+                }
+                let file = report.files.iter().find(|it| it.path.ends_with(&name));
+                let has_losses = file.is_some_and(SalvagedFile::has_losses);
+                let is_missed = expected != all;
+                match cut {
+                    // Even if its writes are in tables.
+                    None => assert!(has_losses || !is_missed, "{what}: {report:#?}"),
+                    Some(0) => {
+                        assert!(!has_losses, "{what}: {report:#?}");
+                        assert!(is_uncertain(&report, &name) || !is_missed, "{what}: {report:#?}");
+                    }
+                    Some(_) => assert!(has_losses, "{what}: {report:#?}"),
+                }
+                assert_eq!(file.is_none_or(|it| it.entries_lost == Some(0)), !has_losses, "{what}");
+                cases[usize::from(!has_losses)] += u32::from(is_missed);
             }
         }
     }
+    assert!(cases.iter().all(|&it| it > 15), "{cases:?}");
+}
+
+/// The log of a database that has nothing else, and verification, which says the same.
+#[test]
+fn a_deleted_log_is_missed() {
+    let mut cases = 0;
+    for path in golden_databases() {
+        let original = Database::open(&path).unwrap();
+        let damaged = Damaged::copy_of(&path);
+        for log in original.logs() {
+            fs::remove_file(damaged.path.join(log.file_name().unwrap())).unwrap();
+        }
+        let what = path.display().to_string();
+        let (report, _) = damaged.salvage(false, &what);
+        assert!(report.has_losses(), "{what}: {report:#?}");
+        let db = Database::open(&damaged.path).unwrap();
+        assert!(!verified(&db).0, "{what}");
+        assert!(verified(&original).0, "{what}");
+        cases += 1;
+    }
+    assert!(cases > 15, "{cases}");
+}
+
+/// After RocksDB has replayed its logs, its MANIFEST names the one behind the last of them, which need not
+/// exist: the next log has another number.
+#[test]
+fn a_log_that_never_was() {
+    let (path, bytes, records) = one_block_log();
+    let known = Database::open(&path).unwrap().manifest().unwrap().last_sequence;
+    let first_after = |sequence: u64| {
+        records.iter().position(|(_, numbers)| *numbers.first().unwrap() > sequence).unwrap()
+    };
+    let continued = first_after(known);
+    assert_eq!(records[continued].1.first(), Some(&(known + 1)));
+    for (record, is_gap) in [(continued, false), (continued + 3, true)] {
+        let damaged = Damaged::copy_of(&path);
+        let manifest = damaged.bytes("MANIFEST-000005");
+        damaged.remove("MANIFEST-000005");
+        damaged.remove("000045.log");
+        damaged.write("MANIFEST-000060", &manifest);
+        damaged.write("CURRENT", b"MANIFEST-000060\n");
+        damaged.write("000059.log", &bytes[records[record].0 as usize..]);
+        let what = format!("a log from record {record} on");
+        let (report, db) = damaged.salvage(false, &what);
+        assert!(!report.has_losses(), "{what}: {report:#?}");
+        assert_eq!(report.is_complete(), !is_gap, "{what}: {report:#?}");
+        assert_eq!(is_uncertain(&report, "000059.log"), is_gap, "{what}: {report:#?}");
+        assert!(!contents(&db).is_empty());
+        assert!(verified(&Database::open(&damaged.path).unwrap()).0);
+        // Without any log, it may have been lost.
+        let without = Damaged::copy_of(&damaged.path);
+        without.remove("000059.log");
+        let (report, _) = without.salvage(false, "no log");
+        assert!(!report.has_losses() && !report.is_complete(), "{report:#?}");
+        let (is_sound, notes) = verified(&Database::open(&without.path).unwrap());
+        assert!(is_sound && notes.iter().any(|it| it.contains("no write-ahead log")), "{notes:?}");
+    }
+}
+
+/// Zeros where records were look like the end of the log.
+#[test]
+fn zeros_in_place_of_records() {
+    let mut cases = 0;
+    for path in golden_databases() {
+        let original = Database::open(&path).unwrap();
+        for log in original.logs() {
+            let name = log.file_name().unwrap().to_str().unwrap().to_owned();
+            let FileName::Log(number) = FileName::parse(&name) else { panic!("{name}") };
+            let bytes = fs::read(log).unwrap();
+            let records = records(&bytes, original.engine(), number);
+            let middle = records.iter().find(|it| it.0 > bytes.len() as u64 * 2 / 5);
+            for from in [0, middle.map_or(0, |it| it.0 as usize)] {
+                let what = format!("{}: zeros in {name} from {from} on", path.display());
+                let mut bytes = bytes.clone();
+                bytes[from..].fill(0);
+                let damaged = Damaged::copy_of(&path);
+                damaged.write(&name, &bytes);
+                let (report, _) = damaged.salvage(false, &what);
+                assert!(is_uncertain(&report, &name), "{what}: {report:#?}");
+                let file = report.files.iter().find(|it| it.path.ends_with(&name)).unwrap();
+                assert!(!file.has_losses(), "{what}: {file:#?}");
+                let said = report.uncertain.iter().find(|it| it.to_string().contains("zeros"));
+                let zeros = format!("{} bytes of zeros at offset {from}", bytes.len() - from);
+                assert!(said.unwrap().to_string().contains(&zeros), "{what}: {said:?}");
+                let (is_sound, notes) = verified(&Database::open(&damaged.path).unwrap());
+                assert!(
+                    is_sound && notes.iter().any(|it| it.contains(&zeros)),
+                    "{what}: {notes:?}"
+                );
+                cases += 1;
+            }
+        }
+    }
+    assert!(cases > 30, "{cases}");
+}
+
+/// Of writes behind damage that are readable, number, column families and keys are known.
+#[test]
+fn writes_behind_damage_are_counted() {
+    let path =
+        golden_databases().into_iter().find(|it| it.ends_with("rocksdb-wal-plus-tables")).unwrap();
+    let damaged = Damaged::copy_of(&path);
+    let mut bytes = damaged.bytes("000012.log");
+    bytes[100_000] ^= 1;
+    damaged.write("000012.log", &bytes);
+    let (report, up_to) = damaged.salvage(false, "up to the damage");
+    let (_, past) = damaged.salvage(true, "past the damage");
+    let mut expected: BTreeMap<String, (u64, Vec<u8>, Vec<u8>)> = BTreeMap::new();
+    for (family, key, ..) in contents(&past).difference(&contents(&up_to)) {
+        let new = || (0, key.clone(), key.clone());
+        let (count, first, last) = expected.entry(family.clone()).or_insert_with(new);
+        *count += 1;
+        *first = key.min(first).clone();
+        *last = key.max(last).clone();
+    }
+    assert_eq!(expected.len(), 3);
+    let file = report.files.iter().find(|it| it.path.ends_with("000012.log")).unwrap();
+    let unused: BTreeMap<_, _> = file.log_losses[0]
+        .unused
+        .iter()
+        .map(|it| {
+            let (first, last) = it.bounds.clone().unwrap();
+            (it.column_family.clone(), (it.writes, first, last))
+        })
+        .collect();
+    assert_eq!(unused, expected);
+    let total = expected.values().map(|it| it.0).sum();
+    assert_eq!(file.log_losses[0].writes, Some(total));
+    assert_eq!((report.entries_lost(), report.entries_lost_at_least()), (None, total));
+    for (family, (_, first, last)) in expected {
+        let is_said = report.uncertain.iter().any(|it| match it {
+            DatabaseUncertainty::Deletions { column_family, after, before, .. } => {
+                *column_family == Some(family.clone())
+                    && (after, before) == (&Some(first.clone()), &Some(last.clone()))
+            }
+            _ => false,
+        });
+        assert!(is_said, "{family}: {:#?}", report.uncertain);
+    }
+    assert!(report.uncertain.iter().all(|it| !it.to_string().contains("in the table")));
 }
 
 /// A log of one block, and where its records start.
@@ -286,7 +467,10 @@ fn damage_in_a_recycled_log() {
             let (report, db) = damaged.salvage(false, &what);
             assert_same(&contents(&db), &left(&|nth| at.is_none_or(|at| nth < at)), &what);
             assert_eq!(report.has_losses(), at.is_some(), "{what}: {report:#?}");
-            assert_eq!(report.is_complete(), at.is_none(), "{what}: {report:#?}");
+            // Zeros may have been written over records.
+            let has_zeros = !tail.is_empty() && tail.iter().all(|&byte| byte == 0);
+            let is_complete = at.is_none() && !has_zeros;
+            assert_eq!(report.is_complete(), is_complete, "{what}: {report:#?}");
             let (report, db) = damaged.salvage(true, &what);
             assert_same(&contents(&db), &left(&|nth| Some(nth) != at), &what);
             assert_eq!(report.has_losses(), at.is_some(), "{what}: {report:#?}");

@@ -15,7 +15,9 @@ use crate::database::database_kind;
 use crate::encoding::Encoding;
 use crate::info::table_kind;
 
-pub use self::salvaged_file::{LossDescription, SalvagedFileDescription, SalvagedTableDetails};
+pub use self::salvaged_file::{
+    LossDescription, SalvagedFileDescription, SalvagedTableDetails, UnusedWritesDescription,
+};
 pub use self::uncertainty::UncertaintyDescription;
 
 /// What is saved of a damaged table, directory of tables or database.
@@ -40,6 +42,8 @@ pub struct SalvageDescription {
     pub entries_saved: u64,
     /// Entries that are lost, if that is known.
     pub entries_lost: Option<u64>,
+    /// Entries that are lost at least.
+    pub entries_lost_at_least: u64,
     /// Bytes that held entries and are lost, or not used.
     pub bytes_lost: u64,
     /// The column families of a database or directory.
@@ -123,6 +127,7 @@ impl SalvageDescription {
             complete: !file.has_losses(),
             entries_saved: file.entries_saved,
             entries_lost: file.entries_lost,
+            entries_lost_at_least: file.entries_lost_at_least,
             bytes_lost: file.bytes_lost,
             column_families: Vec::new(),
             files: vec![file],
@@ -163,6 +168,7 @@ impl SalvageDescription {
             complete: !report.has_losses(),
             entries_saved: report.entries(),
             entries_lost: report.entries_lost(),
+            entries_lost_at_least: report.entries_lost_at_least(),
             bytes_lost: report.bytes_lost(),
             column_families: families.collect(),
             files: files.map(|it| SalvagedFileDescription::of(it, encoding)).collect(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use sstkit_db::{FileKind, FileOutcome, SalvagedFile};
+use sstkit_db::{FileKind, FileOutcome, SalvagedFile, UnusedWrites};
 use sstkit_table::raw::FormatVersion;
 use sstkit_table::{Loss, SalvageReport};
 
@@ -34,6 +34,8 @@ pub struct SalvagedFileDescription {
     pub entries_saved: u64,
     /// Those that are lost, if that is known.
     pub entries_lost: Option<u64>,
+    /// Those that are lost at least.
+    pub entries_lost_at_least: u64,
     /// Bytes that held entries and are lost, or not used.
     pub bytes_lost: u64,
     /// The parts of it that are lost, in the order of the file.
@@ -62,8 +64,24 @@ pub struct LossDescription {
     pub before: Option<String>,
     /// Writes of a log in it, if it is readable and only not used.
     pub entries: Option<u64>,
+    /// These writes by column family.
+    pub unused: Vec<UnusedWritesDescription>,
     /// Why it is lost.
     pub reason: String,
+}
+
+/// Writes to a column family in a log that are readable, and not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct UnusedWritesDescription {
+    /// The name of the column family.
+    pub column_family: String,
+    /// The number of writes.
+    pub entries: u64,
+    /// The smallest key of them; `None` if their order is not known.
+    pub smallest_key: Option<String>,
+    /// The largest one.
+    pub largest_key: Option<String>,
 }
 
 /// What was found in a damaged table.
@@ -97,6 +115,15 @@ impl SalvagedFileDescription {
     pub(super) fn of(file: &SalvagedFile, encoding: Encoding) -> Self {
         let (smallest, largest) = file.bounds.clone().unzip();
         let key = |key: Option<Vec<u8>>| key.map(|key| encoding.encode(&key));
+        let unused = |unused: &UnusedWrites| {
+            let (smallest, largest) = unused.bounds.clone().unzip();
+            UnusedWritesDescription {
+                column_family: unused.column_family.clone(),
+                entries: unused.writes,
+                smallest_key: key(smallest),
+                largest_key: key(largest),
+            }
+        };
         let of_table = file.table.iter().flat_map(|it| &it.losses);
         let of_log = file.log_losses.iter().map(|loss| LossDescription {
             block: None,
@@ -106,6 +133,7 @@ impl SalvagedFileDescription {
             after: None,
             before: None,
             entries: loss.writes,
+            unused: loss.unused.iter().map(unused).collect(),
             reason: loss.reason.clone(),
         });
         Self {
@@ -119,6 +147,7 @@ impl SalvagedFileDescription {
             largest_key: key(largest),
             entries_saved: file.entries,
             entries_lost: file.entries_lost,
+            entries_lost_at_least: file.entries_lost.unwrap_or(0).max(file.entries_lost_at_least),
             bytes_lost: file.bytes_lost(),
             losses: of_table
                 .map(|loss| LossDescription::of_block(loss, encoding))
@@ -151,6 +180,7 @@ impl SalvagedFileDescription {
             largest_key: key(largest),
             entries_saved: entries,
             entries_lost: report.entries_lost(),
+            entries_lost_at_least: report.entries_lost().unwrap_or(0),
             bytes_lost: report.bytes_lost(),
             losses: losses.map(|loss| LossDescription::of_block(loss, encoding)).collect(),
             table: Some(SalvagedTableDetails::of(report)),
@@ -177,6 +207,7 @@ impl LossDescription {
             after: key(&loss.after),
             before: key(&loss.before),
             entries: None,
+            unused: Vec::new(),
             reason: loss.reason.clone(),
         }
     }

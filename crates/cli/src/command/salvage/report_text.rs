@@ -43,7 +43,7 @@ fn print_totals(page: &mut Page, description: &SalvageDescription) -> io::Result
         (false, Some(lost)) => {
             page.paint(BAD, format!("{} lost ({bytes})", units::counted(lost, "entry")))
         }
-        (false, None) => page.paint(BAD, format!("{bytes} with an unknown number of entries lost")),
+        (false, None) => page.paint(BAD, format!("{bytes} with {} lost", Unknown(description))),
     };
     writeln!(page, "{title}: {}, {saved} saved, {lost}", description.kind)?;
     match (&description.output, &description.written) {
@@ -52,6 +52,18 @@ fn print_totals(page: &mut Page, description: &SalvageDescription) -> io::Result
             writeln!(page, "  written to {output}: {}, in {time}", Written(written))
         }
         _ => page.styled_line(FAINT, "  nothing was written: use -o OUT to save it"),
+    }
+}
+
+/// A number of entries of which only the least is known, in words.
+struct Unknown<'d>(&'d SalvageDescription);
+
+impl fmt::Display for Unknown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.entries_lost_at_least {
+            0 => f.write_str("an unknown number of entries"),
+            least => write!(f, "at least {}", units::counted(least, "entry")),
+        }
     }
 }
 
@@ -199,6 +211,19 @@ impl fmt::Display for LostPart<'_> {
         }
         if let Some(writes) = loss.entries {
             write!(f, ", {} readable", units::counted(writes, "write"))?;
+        }
+        for (nth, unused) in loss.unused.iter().enumerate() {
+            let before = if nth == 0 { " (" } else { "; " };
+            let keys = Keys(unused.smallest_key.as_deref(), unused.largest_key.as_deref());
+            let family = shorten(&unused.column_family, KEY_WIDTH);
+            let writes = units::counted(unused.entries, "write");
+            match (unused.column_family.as_str(), loss.unused.len()) {
+                ("default", 1) => write!(f, "{before}{keys}")?,
+                _ => write!(f, "{before}{writes} to {family}, {keys}")?,
+            }
+        }
+        if !loss.unused.is_empty() {
+            f.write_str(")")?;
         }
         // The message of an error names the place, too.
         let reason = loss.reason.split_once(" is corrupt: ").map_or(&*loss.reason, |it| it.1);

@@ -153,6 +153,7 @@ impl<'o> Replay<'o> {
         }
         if let Some(number) = edit.prev_log_number {
             state.prev_log_number = number;
+            state.has_previous_log_number = true;
         }
         if let Some(number) = edit.min_log_number_to_keep {
             state.min_log_number_to_keep = state.min_log_number_to_keep.max(number);

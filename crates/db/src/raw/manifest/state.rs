@@ -36,6 +36,8 @@ pub struct ManifestState {
     /// Where the file ends within a record or an atomic group of edits, which is ignored:
     /// the state is the one before it.
     pub torn_tail: Option<LogProblem>,
+    /// An edit names the previous log, as each of an engine does that opened the database.
+    pub(crate) has_previous_log_number: bool,
 }
 
 /// One column family: its files and its place in the logs.
