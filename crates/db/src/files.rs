@@ -104,7 +104,9 @@ impl Files {
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
             return Err(self.directory.changed_or(error));
         }
-        Table::from_file(opened, path, options)
+        let table = Table::from_file(opened, path, options)?;
+        file.has_tombstones.get_or_init(|| !table.range_deletions().is_empty());
+        Ok(table)
     }
 
     /// A blob file of a column family, at one of `paths`. One that the MANIFEST does not list may
