@@ -111,8 +111,8 @@ pub(crate) fn explain(
     let mut context = GetContext::default();
     LookupKey::new(key, family, view).get(&mut context, &mut recorder)?;
     let has_tombstone = context.has_tombstone();
-    let versions = context.finish(family)?;
-    let answer = match versions {
+    context.finish(family)?;
+    let answer = match context.versions() {
         Some(versions) if versions.is_visible() => {
             Answer::Found(family.record_value(key, &versions)?)
         }
