@@ -132,7 +132,7 @@ impl TableReader for Database {
             false => cursor.seek_to_first()?,
         };
         while more {
-            answer.entry(cursor.key(), &cursor.value()?);
+            answer.entry(cursor.key(), &cursor.value_bytes()?);
             more = match scan.backward {
                 true => cursor.prev()?,
                 false => cursor.next()?,
@@ -150,7 +150,7 @@ impl TableReader for Database {
                 if !more {
                     break;
                 }
-                answer.entry(cursor.key(), &cursor.value()?);
+                answer.entry(cursor.key(), &cursor.value_bytes()?);
                 if left > 0 {
                     more = cursor.next()?;
                 }
