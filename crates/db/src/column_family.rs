@@ -108,15 +108,15 @@ impl ColumnFamily {
     /// Fails, besides damage, if the value needs an unknown merge operator.
     /// [`get_record`](Self::get_record) returns its operands.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
-        let versions = read::get(&self.family, &self.view, key)?;
-        versions.map(|versions| self.family.value(key, &versions)).transpose()
+        let value = |versions| self.family.value_of(key, versions);
+        read::get(&self.family, &self.view, key, value)
     }
 
     /// Like [`get`](Self::get), with options. The state is that of this handle, or the earlier one that
     /// they select; the same holds for all methods with options.
     pub fn get_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Value>> {
-        let versions = read::get_with(&self.family, &self.limited(options), key)?;
-        versions.map(|versions| self.family.value(key, &versions)).transpose()
+        let value = |versions| self.family.value_of(key, versions);
+        read::get_with(&self.family, &self.limited(options), key, value)
     }
 
     /// The options, limited to the state of this handle.
@@ -127,7 +127,8 @@ impl ColumnFamily {
     /// The values of several keys, in the order of `keys`. Reads each source for all keys in sorted
     /// order, so that no block is read twice.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        self.values(keys, read::get_many(&self.family, &self.view, keys)?)
+        let value = |key: &[u8], versions| self.family.value_of(key, versions);
+        read::get_many(&self.family, &self.view, keys, value)
     }
 
     /// Like [`get_many`](Self::get_many), with options.
@@ -136,25 +137,15 @@ impl ColumnFamily {
         keys: &[K],
         options: &ReadOptions,
     ) -> Result<Vec<Option<Value>>> {
-        self.values(keys, read::get_many_with(&self.family, &self.limited(options), keys)?)
-    }
-
-    fn values<K: AsRef<[u8]>>(
-        &self,
-        keys: &[K],
-        found: Vec<Option<read::LookupVersions>>,
-    ) -> Result<Vec<Option<Value>>> {
-        let value = |(key, versions): (&K, Option<read::LookupVersions>)| {
-            versions.map(|versions| self.family.value(key.as_ref(), &versions)).transpose()
-        };
-        keys.iter().zip(found).map(value).collect()
+        let value = |key: &[u8], versions| self.family.value_of(key, versions);
+        read::get_many_with(&self.family, &self.limited(options), keys, value)
     }
 
     /// All columns of `key`, or `None` if the key is not found; for a plain value, only the default
     /// column.
     pub fn get_entity(&self, key: &[u8]) -> Result<Option<Vec<Column>>> {
-        let versions = read::get(&self.family, &self.view, key)?;
-        versions.map(|versions| self.family.entity(key, &versions)).transpose()
+        let entity = |versions| self.family.entity(key, &versions);
+        read::get(&self.family, &self.view, key, entity)
     }
 
     /// Like [`get_entity`](Self::get_entity), with options.
@@ -163,21 +154,21 @@ impl ColumnFamily {
         key: &[u8],
         options: &ReadOptions,
     ) -> Result<Option<Vec<Column>>> {
-        let versions = read::get_with(&self.family, &self.limited(options), key)?;
-        versions.map(|versions| self.family.entity(key, &versions)).transpose()
+        let entity = |versions| self.family.entity(key, &versions);
+        read::get_with(&self.family, &self.limited(options), key, entity)
     }
 
     /// The complete record of `key`, or `None` if the key is not found: timestamp, columns, and
     /// operands that cannot be merged.
     pub fn get_record(&self, key: &[u8]) -> Result<Option<Record>> {
-        let versions = read::get(&self.family, &self.view, key)?;
-        versions.map(|versions| self.family.record(key, &versions)).transpose()
+        let record = |versions| self.family.record(key, &versions);
+        read::get(&self.family, &self.view, key, record)
     }
 
     /// Like [`get_record`](Self::get_record), with options.
     pub fn get_record_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Record>> {
-        let versions = read::get_with(&self.family, &self.limited(options), key)?;
-        versions.map(|versions| self.family.record(key, &versions)).transpose()
+        let record = |versions| self.family.record(key, &versions);
+        read::get_with(&self.family, &self.limited(options), key, record)
     }
 
     /// Looks up `key` and records the steps. Counts as one lookup.

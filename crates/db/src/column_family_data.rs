@@ -229,8 +229,13 @@ impl ColumnFamilyData {
     }
 
     /// The size of the timestamp that keys of this column family have and keys of `table` lack.
+    #[inline]
     pub(crate) fn missing_timestamp(&self, table: &Table) -> usize {
-        if table.properties().has_persisted_timestamps() { 0 } else { self.keys.timestamp_size() }
+        match self.keys.timestamp_size() {
+            0 => 0,
+            _ if table.properties().has_persisted_timestamps() => 0,
+            size => size,
+        }
     }
 
     /// The value that a blob index in an entry of `user_key` (as stored) refers to, in a blob file.

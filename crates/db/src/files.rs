@@ -13,7 +13,7 @@ use sstkit_table::{Source, Table, TableReadOptions, Value};
 use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system;
-use crate::open_files::{self, HeldFileSlot, OpenFiles};
+use crate::open_files::{self, HELD, OpenFiles};
 use crate::raw::{BlobFile, FileName};
 use crate::regular_file;
 use crate::version::TableFile;
@@ -60,9 +60,9 @@ impl Files {
         }
         let held = &self.open.held;
         for (number, paths) in files {
-            let Some(slot) = HeldFileSlot::take() else { break };
+            let Some(permit) = HELD.take() else { break };
             match self.open_at(&paths, |path| Ok(Arc::new(regular_file::open_if_room(path)?))) {
-                Ok((path, file)) => held.insert(number, path, file, slot),
+                Ok((path, file)) => held.insert(number, path, file, permit),
                 Err(error) if error.kind() == ErrorKind::Changed => return Err(error),
                 Err(error) if is_limit(&error) => {
                     held.give_back();
@@ -104,7 +104,9 @@ impl Files {
             let error = Error::mismatch(what, file.meta.size, size).in_file(path);
             return Err(self.directory.changed_or(error));
         }
-        Table::from_file(opened, path, options)
+        let table = Table::from_file(opened, path, options)?;
+        file.has_tombstones.get_or_init(|| !table.range_deletions().is_empty());
+        Ok(table)
     }
 
     /// A blob file of a column family, at one of `paths`. One that the MANIFEST does not list may

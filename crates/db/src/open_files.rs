@@ -3,6 +3,7 @@
 //! ```text
 //! held      from when a database is opened on: a third of the limit, for all databases of the process
 //! pools     tables and blob files that were in use: a quarter of the limit each, for each database
+//! pinned    of these, tables that stay open: an eighth of the limit, for all databases of the process
 //! ```
 //!
 //! The pools of several databases may exceed the limit. When opening a file fails, all databases
@@ -22,14 +23,14 @@ use crate::files::OpenBlobFile;
 use crate::open_file_limit::open_file_limit;
 use crate::open_tables::OpenTables;
 
-/// The share of the limit for files that are held.
-const HELD_SHARE: u64 = 3;
-
 /// The share of the limit for the tables of a database, and for its blob files.
 const POOL_SHARE: u64 = 4;
 
-/// The number of held files.
-static HELD: AtomicU64 = AtomicU64::new(0);
+/// Files that are held.
+pub(crate) static HELD: FileBudget = FileBudget::new(3);
+
+/// Tables that are pinned.
+pub(crate) static PINNED: FileBudget = FileBudget::new(8);
 
 /// All open databases.
 static ALL: Mutex<Vec<Weak<OpenFiles>>> = Mutex::new(Vec::new());
@@ -50,24 +51,41 @@ pub(crate) struct HeldFiles(Mutex<BTreeMap<u64, HeldFile>>);
 struct HeldFile {
     path: PathBuf,
     file: Arc<dyn Source>,
-    _slot: HeldFileSlot,
+    _permit: FilePermit,
 }
 
-/// Permission to hold one file.
-pub(crate) struct HeldFileSlot;
+/// A share of the limit on open files, for all databases of the process.
+#[derive(Debug)]
+pub(crate) struct FileBudget {
+    used: AtomicU64,
+    /// The limit is divided by this.
+    share: u64,
+}
 
-impl HeldFileSlot {
+/// Permission to keep one file open, even if others cannot be opened.
+#[derive(Debug)]
+pub(crate) struct FilePermit(&'static FileBudget);
+
+impl FileBudget {
+    const fn new(share: u64) -> Self {
+        Self { used: AtomicU64::new(0), share }
+    }
+
     /// `None` if the limit is reached.
-    pub(crate) fn take() -> Option<Self> {
-        let limit = open_file_limit() / HELD_SHARE;
-        let more = |held| (held < limit).then_some(held + 1);
-        HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
+    pub(crate) fn take(&'static self) -> Option<FilePermit> {
+        self.take_below(open_file_limit() / self.share)
+    }
+
+    fn take_below(&'static self, limit: u64) -> Option<FilePermit> {
+        let more = |used| (used < limit).then_some(used + 1);
+        let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.ok().map(|_| FilePermit(self))
     }
 }
 
-impl Drop for HeldFileSlot {
+impl Drop for FilePermit {
     fn drop(&mut self) {
-        HELD.fetch_sub(1, Ordering::Relaxed);
+        self.0.used.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -97,9 +115,9 @@ impl HeldFiles {
         number: u64,
         path: PathBuf,
         file: Arc<dyn Source>,
-        slot: HeldFileSlot,
+        permit: FilePermit,
     ) {
-        lock(&self.0).insert(number, HeldFile { path, file, _slot: slot });
+        lock(&self.0).insert(number, HeldFile { path, file, _permit: permit });
     }
 
     pub(crate) fn get(&self, number: u64) -> Option<(PathBuf, Arc<dyn Source>)> {
@@ -165,5 +183,19 @@ fn pool<V: Clone>(files: usize) -> Pool<V> {
         ),
         // Fails only if an option without a default is not set.
         Err(_) => Cache::new(files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permits_are_returned() {
+        static BUDGET: FileBudget = FileBudget::new(1);
+        let both = [BUDGET.take_below(2), BUDGET.take_below(2)];
+        assert!(both.iter().all(Option::is_some) && BUDGET.take_below(2).is_none());
+        drop(both);
+        assert!(BUDGET.take_below(1).is_some());
     }
 }

@@ -241,8 +241,8 @@ impl TableRun for Vec<InputFile> {
         self.partition_point(|file| !file.is_after(key))
     }
 
-    fn open(&self, at: usize, _: Option<&[u8]>, _: bool) -> Result<Option<Table>> {
-        self.get(at).map(InputFile::open).transpose()
+    fn open(&self, at: usize) -> Result<Table> {
+        self[at].open()
     }
 
     fn missing_timestamp(&self, at: usize, table: &Table) -> usize {

@@ -79,6 +79,7 @@ use crate::version::Version;
 #[derive(Clone)]
 pub struct Database {
     inner: Arc<Inner>,
+    default: ColumnFamily,
 }
 
 /// The state of an open database.
@@ -98,6 +99,12 @@ struct Inner {
 }
 
 impl Database {
+    fn new(inner: Inner) -> Self {
+        // Opening ensures that it exists. It has the smallest id.
+        let default = ColumnFamily::new(&inner.families[0], inner.last_sequence);
+        Self { inner: Arc::new(inner), default }
+    }
+
     /// Opens a database: reads CURRENT, the MANIFEST, OPTIONS and the write-ahead logs. Tables are
     /// opened on first use. Of a [folder of backups](BackupFolder), opens the newest one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -112,7 +119,7 @@ impl Database {
             None if options.backup.is_some() => {
                 Err(Error::invalid_input("not a folder of backups").in_file(path))
             }
-            None => Ok(Self { inner: Arc::new(open::open(path, options)?) }),
+            None => Ok(Self::new(open::open(path, options)?)),
         }
     }
 
@@ -130,7 +137,7 @@ impl Database {
 
     /// Like [`open_tables`](Self::open_tables), with options.
     pub fn open_tables_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
-        Ok(Self { inner: Arc::new(tables_only::open_tables(path.as_ref(), options)?) })
+        Ok(Self::new(tables_only::open_tables(path.as_ref(), options)?))
     }
 
     /// Whether `path` is a plain directory of tables: it has tables, but no other database files
@@ -151,7 +158,7 @@ impl Database {
 
     /// Like [`open_bulk`](Self::open_bulk), with options.
     pub fn open_bulk_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
-        Ok(Self { inner: Arc::new(bulk_folder::open_bulk(path.as_ref(), options)?) })
+        Ok(Self::new(bulk_folder::open_bulk(path.as_ref(), options)?))
     }
 
     /// Opens a directory of tables, with a `manifest.json` or without; `None` if it is a database.
@@ -244,23 +251,22 @@ impl Database {
 
     /// The default column family.
     pub fn default_column_family(&self) -> ColumnFamily {
-        // Opening ensures that it exists. It has the smallest id.
-        ColumnFamily::new(&self.inner.families[0], self.inner.last_sequence)
+        self.default.clone()
     }
 
     /// The value of `key` in the default column family, or `None` if the key is not found.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
-        self.default_column_family().get(key)
+        self.default.get(key)
     }
 
     /// The values of several keys of the default column family, in the order of `keys`.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        self.default_column_family().get_many(keys)
+        self.default.get_many(keys)
     }
 
     /// Like [`get`](Self::get), with options.
     pub fn get_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Value>> {
-        self.default_column_family().get_with(key, options)
+        self.default.get_with(key, options)
     }
 
     /// Like [`get_many`](Self::get_many), with options.
@@ -269,42 +275,42 @@ impl Database {
         keys: &[K],
         options: &ReadOptions,
     ) -> Result<Vec<Option<Value>>> {
-        self.default_column_family().get_many_with(keys, options)
+        self.default.get_many_with(keys, options)
     }
 
     /// Iterates over the keys and values of the default column family that `options` select.
     pub fn iter_with(&self, options: &ReadOptions) -> DatabaseIter {
-        self.default_column_family().iter_with(options)
+        self.default.iter_with(options)
     }
 
     /// Like [`cursor`](Self::cursor), with options.
     pub fn cursor_with(&self, options: &ReadOptions) -> Result<DatabaseCursor> {
-        self.default_column_family().cursor_with(options)
+        self.default.cursor_with(options)
     }
 
     /// Iterates over all keys and values of the default column family.
     pub fn iter(&self) -> DatabaseIter {
-        self.default_column_family().iter()
+        self.default.iter()
     }
 
     /// Iterates over a range of the default column family.
     pub fn range(&self, range: impl KeyBounds) -> DatabaseIter {
-        self.default_column_family().range(range)
+        self.default.range(range)
     }
 
     /// Iterates over the keys of the default column family that start with `start`.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> DatabaseIter {
-        self.default_column_family().prefix(start)
+        self.default.prefix(start)
     }
 
     /// A cursor over the keys and values of the default column family.
     pub fn cursor(&self) -> Result<DatabaseCursor> {
-        self.default_column_family().cursor()
+        self.default.cursor()
     }
 
     /// The counters of the default column family since the database was opened.
     pub fn stats(&self) -> Stats {
-        self.default_column_family().stats()
+        self.default.stats()
     }
 }
 

@@ -106,6 +106,9 @@ impl VisibleSource for FamilySource {
     #[inline]
     fn is_covered(&mut self) -> Result<bool> {
         let Self { entries, tombstones, family, .. } = self;
+        if tombstones.is_empty() {
+            return Ok(false);
+        }
         let source = entries.source().unwrap_or(0);
         tombstones.covers(family.keys.bare(entries.user_key()), entries.sequence(), source)
     }

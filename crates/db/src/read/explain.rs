@@ -154,7 +154,8 @@ fn answer(
     let mut context = GetContext::default();
     LookupKey::new(key, family, view).get(&mut context, recorder)?;
     let has_tombstone = context.has_tombstone();
-    Ok(match context.finish(family)? {
+    context.finish(family)?;
+    Ok(match context.versions() {
         Some(versions) if versions.is_visible() => {
             if let Some(base) = versions.base() {
                 recorder.blobs(base.kind, &base.value);

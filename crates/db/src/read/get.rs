@@ -6,9 +6,9 @@
 //! in each file   key range ---> range tombstones ---> filter ---> index ---> block ---> entries
 //! ```
 //!
-//! The key is hashed once for all filters. A range tombstone deletes everything older, so the
-//! tombstones of a source are checked before its entries, and one over the key ends the lookup
-//! after its source. A value or a deletion ends it, too: newer sources take precedence (see
+//! The key is hashed once for all filters, and their cache misses overlap. A range tombstone deletes
+//! everything older, so the tombstones of a source are checked before its entries, and one over the
+//! key ends the lookup after its source. A value or a deletion ends it, too: newer sources take precedence (see
 //! [`Recency`]). If the order of the sources is unknown, all of them are searched, and their
 //! entries are sorted at the end.
 
@@ -21,16 +21,28 @@ use sstkit_table::visibility::{ReadView, Recency, SeenEntry};
 use sstkit_table::{RangeTombstone, ReadOptions, Table, Value};
 
 use super::LookupVersions;
-use super::recorder::{InBatch, NoRecorder, Recorder, WithOptions};
+use super::recorder::{NoRecorder, Recorder, WithOptions};
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::version::{Run, TableFile};
 
+/// The runs whose filters are prefetched together: in most databases all levels.
+const TOGETHER: usize = 8;
+
 /// The key, and where it is looked up.
 pub(super) struct LookupKey<'a> {
-    key: HashedKey<'a>,
+    pub(super) key: HashedKey<'a>,
     family: &'a ColumnFamilyData,
     view: &'a ReadView,
+}
+
+/// A table where a key is looked up.
+pub(super) struct SearchedFile<'f> {
+    pub(super) file: &'f Arc<TableFile>,
+    /// The index of its source: 0 is the memtable, followed by the runs, newest first.
+    pub(super) source: usize,
+    /// Whether its keys have the timestamps that those of the column family have.
+    has_timestamps: bool,
 }
 
 /// The state of a lookup.
@@ -55,85 +67,40 @@ struct Found {
     source: usize,
 }
 
-/// Looks up one key. Returns its entries if it has a value.
-pub(crate) fn get(
+/// Looks up one key. Returns what `value` makes of its entries, if it has a value.
+pub(crate) fn get<T>(
     family: &ColumnFamilyData,
     view: &ReadView,
     key: &[u8],
-) -> Result<Option<LookupVersions>> {
-    get_by(family, view, key, &mut NoRecorder)
+    value: impl FnOnce(LookupVersions) -> Result<T>,
+) -> Result<Option<T>> {
+    get_by(family, view, key, &mut NoRecorder, value)
 }
 
 /// Like [`get`], reading as the options say.
-pub(crate) fn get_with(
+pub(crate) fn get_with<T>(
     family: &ColumnFamilyData,
     options: &ReadOptions,
     key: &[u8],
-) -> Result<Option<LookupVersions>> {
+    value: impl FnOnce(LookupVersions) -> Result<T>,
+) -> Result<Option<T>> {
     options.check_timestamp(family.keys.comparator())?;
-    get_by(family, options.view(), key, &mut WithOptions(options))
+    get_by(family, options.view(), key, &mut WithOptions(options), value)
 }
 
 #[inline(always)] // the same code as before there were options
-fn get_by<R: Recorder>(
+fn get_by<T, R: Recorder>(
     family: &ColumnFamilyData,
     view: &ReadView,
     key: &[u8],
     recorder: &mut R,
-) -> Result<Option<LookupVersions>> {
+    value: impl FnOnce(LookupVersions) -> Result<T>,
+) -> Result<Option<T>> {
     let family = family.readable()?.map_or(family, |ordered| ordered);
     let mut context = GetContext::default();
     LookupKey::new(key, family, view).get(&mut context, recorder)?;
-    Ok(context.finish(family)?.filter(LookupVersions::is_visible))
-}
-
-/// Looks up several keys, in the order of `keys`: source by source, and in key order within each,
-/// so that adjacent keys share blocks.
-pub(crate) fn get_many<K: AsRef<[u8]>>(
-    family: &ColumnFamilyData,
-    view: &ReadView,
-    keys: &[K],
-) -> Result<Vec<Option<LookupVersions>>> {
-    get_many_by(family, view, keys, &mut InBatch)
-}
-
-/// Like [`get_many`], reading as the options say.
-pub(crate) fn get_many_with<K: AsRef<[u8]>>(
-    family: &ColumnFamilyData,
-    options: &ReadOptions,
-    keys: &[K],
-) -> Result<Vec<Option<LookupVersions>>> {
-    options.check_timestamp(family.keys.comparator())?;
-    get_many_by(family, options.view(), keys, &mut WithOptions(options))
-}
-
-fn get_many_by<'a, K: AsRef<[u8]>, R: Recorder>(
-    family: &'a ColumnFamilyData,
-    view: &'a ReadView,
-    keys: &'a [K],
-    recorder: &mut R,
-) -> Result<Vec<Option<LookupVersions>>> {
-    let family = family.readable()?.map_or(family, |ordered| ordered);
-    family.lookups.add(0, keys.len() as u64);
-    let lookup = |key: &'a K| LookupKey::new(key.as_ref(), family, view);
-    let mut lookups: Vec<_> = keys.iter().map(|key| (lookup(key), GetContext::default())).collect();
-    let mut pending: Vec<usize> = (0..keys.len()).collect();
-    pending.sort_by(|&a, &b| family.keys.compare(keys[a].as_ref(), keys[b].as_ref()));
-    for &i in &pending {
-        let (key, context) = &mut lookups[i];
-        context.get_from_memtable(key, recorder);
-    }
-    for (run, source) in family.version.runs.iter().zip(1..) {
-        pending.retain(|&i| !lookups[i].1.is_done(family));
-        for &i in &pending {
-            let (key, context) = &mut lookups[i];
-            context.get_from_run(key, run, source, recorder)?;
-        }
-    }
-    lookups
-        .into_iter()
-        .map(|(_, context)| Ok(context.finish(family)?.filter(LookupVersions::is_visible)))
-        .collect()
+    context.finish(family)?;
+    context.visible().map(value).transpose()
 }
 
 impl<'a> LookupKey<'a> {
@@ -150,14 +117,30 @@ impl<'a> LookupKey<'a> {
     ) -> Result<()> {
         self.family.lookups.add(0, 1);
         context.get_from_memtable(self, recorder);
-        for (run, source) in self.family.version.runs.iter().zip(1..) {
-            match context.is_done(self.family) {
-                false => context.get_from_run(self, run, source, recorder)?,
-                true if R::RECORDS => recorder.skip_run(run, self.key.key(), &self.family.keys),
-                true => break,
+        let runs = &self.family.version.runs;
+        for (runs, first) in runs.chunks(TOGETHER).zip((1..).step_by(TOGETHER)) {
+            let mut candidates = [&[][..]; TOGETHER];
+            for (candidates, run) in candidates.iter_mut().zip(runs) {
+                *candidates = run.files_with(self.key.key(), &self.family.keys);
+                candidates.iter().for_each(|file| self.prefetch_filter(file));
+            }
+            for ((run, candidates), source) in runs.iter().zip(candidates).zip(first..) {
+                match context.is_done(self.family) {
+                    false => context.get_from_files(self, (run, candidates), source, recorder)?,
+                    true if R::RECORDS => recorder.skip_run(run, candidates),
+                    true => return Ok(()),
+                }
             }
         }
         Ok(())
+    }
+
+    /// Prefetches what the probe of a filter reads, if the table is open.
+    #[inline]
+    fn prefetch_filter(&self, file: &TableFile) {
+        if let Some(table) = file.slot.pinned() {
+            table.prefetch_filter(&self.key);
+        }
     }
 
     /// The newest visible range tombstone of a file over the key, which is within the file's range.
@@ -170,10 +153,22 @@ impl<'a> LookupKey<'a> {
     }
 }
 
+impl<'f> SearchedFile<'f> {
+    #[inline]
+    pub(super) fn new(
+        family: &ColumnFamilyData,
+        file: &'f Arc<TableFile>,
+        table: &Table,
+        source: usize,
+    ) -> Self {
+        Self { file, source, has_timestamps: family.missing_timestamp(table) == 0 }
+    }
+}
+
 impl GetContext {
     /// Whether no older source can change the result.
     #[inline]
-    fn is_done(&self, family: &ColumnFamilyData) -> bool {
+    pub(super) fn is_done(&self, family: &ColumnFamilyData) -> bool {
         family.version.recency == Recency::BySource
             && (self.is_decided() || self.tombstone.is_some())
     }
@@ -188,7 +183,11 @@ impl GetContext {
         self.tombstone.is_some()
     }
 
-    fn get_from_memtable<R: Recorder>(&mut self, lookup: &LookupKey<'_>, recorder: &mut R) {
+    pub(super) fn get_from_memtable<R: Recorder>(
+        &mut self,
+        lookup: &LookupKey<'_>,
+        recorder: &mut R,
+    ) {
         let LookupKey { key, family, view, .. } = lookup;
         let (key, keys) = (key.key(), &family.keys);
         let tombstones = family.memtable.range_deletions();
@@ -207,15 +206,15 @@ impl GetContext {
     }
 
     /// Searches the files of a run whose ranges contain the key.
-    fn get_from_run<R: Recorder>(
+    #[inline]
+    pub(super) fn get_from_files<R: Recorder>(
         &mut self,
         lookup: &LookupKey<'_>,
-        run: &Run,
+        (run, candidates): (&Run, &[Arc<TableFile>]),
         source: usize,
         recorder: &mut R,
     ) -> Result<()> {
         let family = lookup.family;
-        let candidates = run.files_with(lookup.key.key(), &family.keys);
         run.count_lookup(candidates.len());
         recorder.out_of_range(run, candidates);
         if candidates.len() > 1 {
@@ -244,33 +243,55 @@ impl GetContext {
         source: usize,
         recorder: &mut R,
     ) -> Result<()> {
-        let LookupKey { key, family, view } = lookup;
-        let keys = &family.keys;
-        file.lookups.add(0, 1);
-        family.with_table(file, |table| {
-            let tombstone = lookup.tombstone_in(table)?;
-            self.add_tombstone(tombstone, source);
-            let has_timestamps =
-                keys.timestamp_size() == 0 || table.properties().has_persisted_timestamps();
-            let visit = |entry: &InternalKey<'_>, value| {
-                let stamped;
-                let user_key = match has_timestamps {
-                    true => entry.user_key,
-                    false => {
-                        stamped = with_smallest_timestamp(entry.user_key, keys.timestamp_size());
-                        &stamped
-                    }
-                };
-                let (sequence, kind) = (entry.sequence, entry.kind);
-                if !view.sees(sequence, keys.timestamp(user_key), keys) {
-                    return true;
-                }
-                let is_covered = self.is_covered(sequence);
-                let seen = SeenEntry { user_key, sequence, kind, is_covered };
-                self.add(seen, value, Some(file), source, family)
-            };
-            recorder.lookup((table, file), key, tombstone, visit)
+        lookup.family.with_table(file, |table| {
+            let searched = SearchedFile::new(lookup.family, file, table, source);
+            let tombstone = self.enter(lookup, &searched, table)?;
+            let visit =
+                |entry: &InternalKey<'_>, value| self.visit(lookup, &searched, entry, value);
+            recorder.lookup((table, file), &lookup.key, tombstone, visit)
         })
+    }
+
+    /// Before the search in a file: counts it, and looks for a range tombstone over the key.
+    #[inline]
+    pub(super) fn enter(
+        &mut self,
+        lookup: &LookupKey<'_>,
+        searched: &SearchedFile<'_>,
+        table: &Table,
+    ) -> Result<Option<u64>> {
+        searched.file.lookups.add(0, 1);
+        let tombstone = lookup.tombstone_in(table)?;
+        self.add_tombstone(tombstone, searched.source);
+        Ok(tombstone)
+    }
+
+    /// Adds the next older entry of a file. Returns whether older ones of this file are needed.
+    #[inline]
+    pub(super) fn visit(
+        &mut self,
+        lookup: &LookupKey<'_>,
+        searched: &SearchedFile<'_>,
+        entry: &InternalKey<'_>,
+        value: Value,
+    ) -> bool {
+        let LookupKey { family, view, .. } = lookup;
+        let keys = &family.keys;
+        let stamped;
+        let user_key = match searched.has_timestamps {
+            true => entry.user_key,
+            false => {
+                stamped = with_smallest_timestamp(entry.user_key, keys.timestamp_size());
+                &stamped
+            }
+        };
+        let (sequence, kind) = (entry.sequence, entry.kind);
+        if !view.sees(sequence, keys.timestamp(user_key), keys) {
+            return true;
+        }
+        let is_covered = self.is_covered(sequence);
+        let seen = SeenEntry { user_key, sequence, kind, is_covered };
+        self.add(seen, value, Some(searched.file), searched.source, family)
     }
 
     #[inline]
@@ -310,28 +331,42 @@ impl GetContext {
         may_be_repeated || kind == EntryKind::Merge && !is_covered
     }
 
-    /// The entries found, if any. Finding no value is an error if a table was left out that may
-    /// have the key.
-    pub(super) fn finish(mut self, family: &ColumnFamilyData) -> Result<Option<LookupVersions>> {
-        if self.versions.is_none() && self.unordered.is_empty() {
-            return family.require_all_tables().map(|()| None);
+    /// After the search. Finding no value is an error if a table was left out that may have the key.
+    #[inline]
+    pub(super) fn finish(&mut self, family: &ColumnFamilyData) -> Result<()> {
+        if !self.unordered.is_empty() {
+            self.add_unordered(family);
         }
+        match self.versions.as_ref().is_some_and(LookupVersions::is_visible) {
+            true => Ok(()),
+            false => family.require_all_tables(),
+        }
+    }
+
+    fn add_unordered(&mut self, family: &ColumnFamilyData) {
         let (keys, recency) = (&family.keys, family.version.recency);
         // Stable: of equal numbers, the entry of the newest source stays first.
         self.unordered.sort_by(|a, b| {
             let order = keys.compare_stored(&a.user_key, &b.user_key);
             order.then_with(|| b.sequence.cmp(&a.sequence))
         });
-        for Found { user_key, sequence, kind, value, file, source } in self.unordered {
+        for Found { user_key, sequence, kind, value, file, source } in self.unordered.drain(..) {
             let is_covered =
                 self.tombstone.is_some_and(|it| recency.covers(it, (sequence, source)));
             let seen = SeenEntry { user_key: &user_key, sequence, kind, is_covered };
             self.versions.get_or_insert_default().add(seen, || value, || file, keys);
         }
-        if !self.versions.as_ref().is_some_and(LookupVersions::is_visible) {
-            family.require_all_tables()?;
-        }
-        Ok(self.versions)
+    }
+
+    /// The entries found, if any.
+    pub(super) fn versions(self) -> Option<LookupVersions> {
+        self.versions
+    }
+
+    /// The entries found, if the key has a value.
+    #[inline]
+    pub(super) fn visible(self) -> Option<LookupVersions> {
+        self.versions.filter(LookupVersions::is_visible)
     }
 }
 

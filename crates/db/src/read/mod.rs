@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! get       one key: source by source, the newest first, until the value is known
+//!  |- get_many  several keys, all keys of a run at once
 //!  '- explain   the same, recorded
 //! cursor    the visible keys in order
 //!  |- source   memtable, runs of tables   <- run_cursor
@@ -16,6 +17,7 @@ mod cursor;
 mod entries;
 mod explain;
 mod get;
+mod get_many;
 mod range_tombstone_aggregator;
 mod recorder;
 mod resolve;
@@ -30,7 +32,8 @@ pub use self::explain::{Answer, DatabaseTrace, MemtableEntry, Step};
 
 pub(crate) use self::entries::{base_of, entry_of};
 pub(crate) use self::explain::{explain, explain_readable};
-pub(crate) use self::get::{get, get_many, get_many_with, get_with};
+pub(crate) use self::get::{get, get_with};
+pub(crate) use self::get_many::{get_many, get_many_with};
 pub(crate) use self::range_tombstone_aggregator::RangeTombstoneAggregator;
 pub(crate) use self::run_cursor::{RunCursor, TableRun};
 pub(crate) use self::source::{

@@ -42,8 +42,6 @@ struct RunTombstones {
     run: Arc<Run>,
     /// Number and tombstones of the file searched last.
     last: Option<(usize, SeenTombstones)>,
-    /// A file without tombstones.
-    is_empty: bool,
 }
 
 impl RangeTombstoneAggregator {
@@ -52,12 +50,16 @@ impl RangeTombstoneAggregator {
         Self {
             view: view.clone(),
             memtable: Fragments::seen(family.memtable.range_deletions(), view, &family.keys),
-            runs: runs
-                .map(|run| RunTombstones { run: Arc::clone(run), last: None, is_empty: false })
-                .collect(),
+            runs: runs.map(|run| RunTombstones { run: Arc::clone(run), last: None }).collect(),
             family: Arc::clone(family),
             clear: None,
         }
+    }
+
+    /// Whether no tombstone covers anything, as far as that is known.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self.clear, Some(Gap { after: None, before: None }))
     }
 
     /// Whether the entry of `key` (without timestamp) with this sequence number and source is
@@ -84,8 +86,7 @@ impl RangeTombstoneAggregator {
         }
         let may_cover = |by: usize| recency.age(by) <= recency.age(source);
         for (run, by) in runs.iter_mut().zip(1..).take_while(|&(_, by)| may_cover(by)) {
-            if !run.is_empty && run.find(key, family, view, |newest| covers(newest, by))?.is_some()
-            {
+            if run.find(key, family, view, |newest| covers(newest, by))?.is_some() {
                 return Ok(true);
             }
         }
@@ -165,10 +166,15 @@ impl RunTombstones {
         family: &ColumnFamilyData,
         view: &ReadView,
     ) -> Option<()> {
-        if self.is_empty {
-            return Some(());
-        }
         let (run, keys) = (Arc::clone(&self.run), &family.keys);
+        match run.first_with_tombstones() {
+            None => return Some(()),
+            Some(first) if first.is_after(key, keys) => {
+                gap.narrow(None, Some(first.smallest()), keys);
+                return Some(());
+            }
+            Some(_) => {}
+        }
         let at = run.first_at(key, keys);
         let file = run.files.get(at);
         match file.filter(|file| !file.is_after(key, keys)) {
@@ -218,6 +224,9 @@ impl RunTombstones {
         is_wanted: impl Fn(u64) -> bool,
     ) -> Result<Option<(usize, &Fragment)>> {
         let (run, keys) = (Arc::clone(&self.run), &family.keys);
+        if run.first_with_tombstones().is_none_or(|first| first.is_after(key, keys)) {
+            return Ok(None);
+        }
         let mut at = match &self.last {
             // Inside the bounds of the file, so that no other file can have the key.
             Some((at, _)) if is_inside(&run.files[*at], key, family) => *at,
@@ -247,7 +256,6 @@ impl RunTombstones {
     ) -> Result<()> {
         if self.last.as_ref().is_none_or(|&(last, _)| last != at) {
             let tombstones = family.table(file)?.range_tombstones_at(view);
-            self.is_empty = self.run.files.len() == 1 && tombstones.fragments().is_empty();
             self.last = Some((at, tombstones));
         }
         Ok(())

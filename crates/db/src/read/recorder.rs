@@ -42,8 +42,7 @@ pub(super) trait Recorder {
     fn skip(&mut self, _run: &Run, _files: &[Arc<TableFile>]) {}
 
     /// A whole run is skipped: the lookup is resolved.
-    fn skip_run(&mut self, run: &Run, key: &[u8], keys: &UserKeys) {
-        let candidates = run.files_with(key, keys);
+    fn skip_run(&mut self, run: &Run, candidates: &[Arc<TableFile>]) {
         self.out_of_range(run, candidates);
         self.skip(run, candidates);
     }
@@ -78,9 +77,9 @@ impl Recorder for InBatch {
         (table, _): (&Table, &TableFile),
         key: &HashedKey<'_>,
         _: Option<u64>,
-        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+        mut visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<()> {
-        table.lookup_in_batch(key, visit).map(drop)
+        Table::lookup_batch(&[(table, key)], |_, entry, value| visit(entry, value))
     }
 }
 

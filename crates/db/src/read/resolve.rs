@@ -6,9 +6,17 @@ use sstkit_table::raw::BlobIndex;
 use sstkit_table::visibility::Resolver;
 use sstkit_table::{MergeOperator, Value};
 
+use super::LookupVersions;
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::{Error, Result};
 use crate::version::TableFile;
+
+impl ColumnFamilyData {
+    /// The value of `key`, from its entries.
+    pub(crate) fn value_of(&self, key: &[u8], mut versions: LookupVersions) -> Result<Value> {
+        versions.take_plain_value().map_or_else(|| self.value(key, &versions), Ok)
+    }
+}
 
 impl Resolver for ColumnFamilyData {
     /// The table of an entry; `None` for the memtable.

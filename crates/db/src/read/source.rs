@@ -47,11 +47,12 @@ impl TableRun for ScannedRun {
         self.run.first_after(key, &self.family.keys)
     }
 
-    /// `None` if the filter of the table rules out the scan.
-    fn open(&self, at: usize, key: Option<&[u8]>, backward: bool) -> Result<Option<Table>> {
-        let Some(file) = self.run.files.get(at) else { return Ok(None) };
-        let table = self.family.table(file)?;
-        Ok(table.may_match(&self.scan, key, backward)?.then_some(table))
+    fn open(&self, at: usize) -> Result<Table> {
+        self.family.table(&self.run.files[at])
+    }
+
+    fn may_match(&self, table: &Table, key: Option<&[u8]>, backward: bool) -> Result<bool> {
+        table.may_match(&self.scan, key, backward)
     }
 
     fn entry_cursor(&self, table: &Table) -> EntryCursor {

@@ -16,6 +16,7 @@ mod run_bounds;
 mod table_file;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sstkit_coding::striped::StripedCounters;
 
@@ -59,6 +60,8 @@ pub(crate) struct Run {
     pub(crate) files: Vec<Arc<TableFile>>,
     /// The last keys of the files, if there are several and keys are in bytewise order.
     bounds: Option<RunBounds>,
+    /// So many files, from the first one on, are known to have no range tombstones.
+    free_of_tombstones: AtomicUsize,
     counters: StripedCounters<2>,
 }
 
@@ -100,6 +103,18 @@ impl Run {
         let rest = &self.files[first..];
         let count = rest.iter().take_while(|file| !file.is_after(key, keys)).count();
         &rest[..count]
+    }
+
+    /// The first file that may have range tombstones: all files before it have been opened, and have
+    /// none.
+    pub(crate) fn first_with_tombstones(&self) -> Option<&TableFile> {
+        let known = self.free_of_tombstones.load(Ordering::Relaxed);
+        let is_free = |file: &&Arc<TableFile>| file.has_tombstones.get() == Some(&false);
+        let more = self.files[known..].iter().take_while(is_free).count();
+        if more > 0 {
+            self.free_of_tombstones.fetch_max(known + more, Ordering::Relaxed);
+        }
+        self.files.get(known + more).map(|file| &**file)
     }
 
     /// Counts a lookup for which `candidates` files have the key within their bounds.

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sstkit_coding::fixed::decode_fixed64;
 use sstkit_coding::striped::StripedCounters;
@@ -33,6 +33,8 @@ pub struct TableFile {
     pub(crate) tickers: Arc<Tickers>,
     /// The number of lookups that reached this file.
     pub(crate) lookups: Arc<StripedCounters<1>>,
+    /// Whether the table has range tombstones; set when it is opened for the first time.
+    pub(crate) has_tombstones: OnceLock<bool>,
     smallest: Bound,
     largest: Bound,
     /// Whether `largest` is the end of a range tombstone.
@@ -73,6 +75,7 @@ impl TableFile {
             slot: Arc::default(),
             tickers: Arc::default(),
             lookups: Arc::default(),
+            has_tombstones: OnceLock::new(),
             smallest,
             largest,
             is_exclusive,

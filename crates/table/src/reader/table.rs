@@ -176,7 +176,14 @@ impl Table {
         key: Option<&[u8]>,
         backward: bool,
     ) -> Result<bool> {
-        let options = &options.clone().in_order(self.core.keys.order().ok());
+        let in_order;
+        let options = match &options.starts_with {
+            None => options,
+            Some(_) => {
+                in_order = options.clone().in_order(self.core.keys.order().ok());
+                &in_order
+            }
+        };
         let bound = if backward { &options.upper } else { &options.lower };
         let key = match bound {
             Bound::Included(bound) | Bound::Excluded(bound) => match key {

@@ -55,8 +55,7 @@ pub trait InternalIterator {
     fn seek_for_prev(&mut self, key: &[u8]) -> Result<bool>;
 
     /// Moves to the next entry with another user key. User keys are the same if their bytes before
-    /// a timestamp of `timestamp_size` bytes are. A run of tables may stop at the same user key in
-    /// the next table; a merge skips that, too.
+    /// a timestamp of `timestamp_size` bytes are.
     #[inline]
     fn next_user_key(&mut self, timestamp_size: usize) -> Result<bool> {
         let key = without_timestamp(self.user_key(), timestamp_size).to_vec();

@@ -154,6 +154,12 @@ impl<O> Versions<O> {
         }
     }
 
+    /// The same, removed from the entries.
+    pub fn take_plain_value(&mut self) -> Option<Value> {
+        self.plain_value()?;
+        self.base.take().map(|base| base.value)
+    }
+
     /// Whether older entries cannot change the result.
     pub fn is_decided(&self) -> bool {
         self.is_decided

@@ -12,9 +12,9 @@ use crate::raw::{Block, BlockEntries, BlockHandle, BlockKind, EntryKind, HashLoo
 use crate::reader::block::block_cursor::BlockCursor;
 use crate::reader::block::data_cursor;
 use crate::reader::cache::SlotHint;
-use crate::reader::get::fast_path::FastPath;
+use crate::reader::get::fast_path::{FastGet, FastPath, get_each};
 use crate::reader::get::probe::{self, BlockFilter};
-use crate::reader::get::recorder::Recorder;
+use crate::reader::get::recorder::{NoRecorder, Recorder};
 use crate::reader::open::core::Core;
 use crate::reader::open::key_space::SeekTarget;
 use crate::reader::scan::point_cursor::value_of;
@@ -42,26 +42,66 @@ pub(crate) fn get_unfiltered<R: Recorder>(
     core: &Core,
     key: &HashedKey<'_>,
     recorder: &mut R,
+    visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+) -> Result<bool> {
+    let found = match !R::RECORDS && !recorder.pins() {
+        true => FastPath::new(core).and_then(|it| Some((it, it.get(key.key())?))),
+        false => None,
+    };
+    after_fast_path(core, key, found, recorder, visit)
+}
+
+/// Like [`get_unfiltered`], with the result of the fast path, if there is one.
+#[inline]
+fn after_fast_path<R: Recorder>(
+    core: &Core,
+    key: &HashedKey<'_>,
+    found: Option<(FastPath<'_>, FastGet)>,
+    recorder: &mut R,
     mut visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
 ) -> Result<bool> {
     let mut is_visited = false;
-    if !R::RECORDS
-        && !recorder.pins()
-        && let Some(fast_path) = FastPath::new(core)
-        && let Some(found) = fast_path.get(key.key())
-    {
-        let is_found = found.entry.is_some();
-        is_visited = found.entry.is_some_and(|(sequence, value)| {
+    if let Some((fast_path, FastGet { entry, block_length })) = found {
+        let is_found = entry.is_some();
+        is_visited = entry.is_some_and(|(sequence, value)| {
             visit(&InternalKey { user_key: key.key(), sequence, kind: EntryKind::Value }, value)
         });
         if !is_visited {
-            fast_path.count(found.block_length, is_found && recorder.uses_filters());
+            fast_path.count(block_length, is_found && recorder.uses_filters());
             return Ok(is_found);
         }
     }
     // If older entries are needed, the newest one was visited already.
     PointLookup::new(core, recorder)
         .get(key, |entry, value| std::mem::take(&mut is_visited) || visit(entry, value))
+}
+
+/// Looks up several keys, each in a table: first probes the filters of all of them, then overlaps the
+/// cache misses of those that passed. Passes the entries of each key with its number to `visit`, like
+/// [`get`].
+pub(crate) fn get_batch<'t>(
+    lookups: &[(&'t Core, &HashedKey<'_>)],
+    mut visit: impl FnMut(usize, &InternalKey<'_>, Value) -> bool,
+) -> Result<()> {
+    for (core, key) in lookups {
+        core.require_order()?;
+        probe::prefetch(core, key);
+    }
+    let passes = |&number: &usize| {
+        let (core, key) = lookups[number];
+        probe::may_contain(core, key, &mut NoRecorder)
+    };
+    let wanted: Vec<usize> = (0..lookups.len()).filter(passes).collect();
+    let fast_path = |number: usize| {
+        let (core, key): (&'t Core, _) = lookups[number];
+        (FastPath::new(core), key.key())
+    };
+    get_each(&wanted, fast_path, |number, found| {
+        let (core, key) = lookups[number];
+        let found = found.and_then(|found| Some((FastPath::new(core)?, found)));
+        let visit = |entry: &InternalKey<'_>, value| visit(number, entry, value);
+        after_fast_path(core, key, found, &mut NoRecorder, visit).map(drop)
+    })
 }
 
 /// Looks up keys that passed the filter, one by one. Keeps the index cursor and the last data

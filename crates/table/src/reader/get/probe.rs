@@ -47,6 +47,14 @@ fn may_contain_in_full<R: Recorder>(
     Some(may)
 }
 
+/// Prefetches what the fast path of [`may_contain`] reads.
+#[inline]
+pub(crate) fn prefetch(core: &Core, key: &HashedKey<'_>) {
+    if let Some(filter) = core.filter().and_then(|it| it.filter_of_whole_keys(&core.keys)) {
+        filter.prefetch(key);
+    }
+}
+
 /// [`may_contain`] for all kinds of filters.
 #[inline(never)]
 fn may_contain_in_any<R: Recorder>(core: &Core, key: &HashedKey<'_>, recorder: &mut R) -> bool {

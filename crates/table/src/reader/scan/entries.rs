@@ -175,6 +175,13 @@ impl EntryCursor {
         self.points.core().keys.stored_user_key(self.points.stored_key(), false)
     }
 
+    /// The user key, without timestamp, that
+    /// [`next_user_key`](InternalIterator::next_user_key) has left when it reached the end. The table
+    /// that follows in a run may have older entries of it.
+    pub fn left_user_key(&self) -> &[u8] {
+        &self.points.left_user_key
+    }
+
     /// The sequence number of the current entry; 0 in tables of bare user keys, and if
     /// unpositioned.
     #[inline]

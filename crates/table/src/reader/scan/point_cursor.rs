@@ -30,6 +30,8 @@ pub(crate) struct PointCursor {
     /// The cache slot where the next block may be.
     hint: SlotHint,
     access: BlockAccess,
+    /// The user key that [`next_user_key`](Self::next_user_key) left at the end of a block.
+    pub(crate) left_user_key: Vec<u8>,
     /// The number of data blocks entered so far.
     pub(crate) blocks_entered: u64,
 }
@@ -46,6 +48,7 @@ impl PointCursor {
             read_ahead,
             hint: SlotHint::default(),
             access,
+            left_user_key: Vec::new(),
             blocks_entered: 0,
         }
     }
@@ -117,12 +120,13 @@ impl PointCursor {
 
     /// The same, at the end of a block.
     fn next_user_key_in_other_block(&mut self, tail: usize) -> Result<bool> {
-        let bare = |key: &[u8]| key[..key.len().saturating_sub(tail)].to_vec();
-        let Some(last) = self.block.as_ref().map(|block| bare(block.entry().key())) else {
-            return self.next_block();
-        };
+        let bare = |stored: &[u8]| stored.len().saturating_sub(tail);
+        let Some(block) = &self.block else { return self.next_block() };
+        let last = block.entry().key();
+        self.left_user_key.clear();
+        self.left_user_key.extend_from_slice(&last[..bare(last)]);
         let mut more = self.next_block()?;
-        while more && bare(self.stored_key()) == last {
+        while more && self.stored_key()[..bare(self.stored_key())] == self.left_user_key {
             more = self.next()?;
         }
         Ok(more)

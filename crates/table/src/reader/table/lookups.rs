@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 use crate::raw::InternalKey;
 use crate::reader::get::batch;
 use crate::reader::get::explain::{LookupTrace, TraceRecorder};
-use crate::reader::get::fast_path::FastPath;
+use crate::reader::get::fast_path::{self, FastGet, FastPath};
 use crate::reader::get::found_entries::FoundEntries;
 use crate::reader::get::planner::Planner;
-use crate::reader::get::point_lookup::{PointLookup, get, get_unfiltered};
-use crate::reader::get::probe::{count_prefixless, may_contain_key};
+use crate::reader::get::point_lookup::{PointLookup, get, get_batch, get_unfiltered};
+use crate::reader::get::probe::{count_prefixless, may_contain_key, prefetch};
 use crate::reader::get::recorder::{NoRecorder, Recorder, WithOptions};
 use crate::reader::read_options::ReadOptions;
 use crate::reader::remote::rounds::{MAX_KEYS_IN_ROUND, read_in_rounds};
@@ -141,10 +141,19 @@ impl Table {
             found.value()
         };
         match fast_path {
-            Some(fast_path) => fast_path.get_each(keys, &wanted, |i, value| {
-                values[i] = value.map_or_else(|| get_slowly(i), Ok)?;
-                Ok::<_, Error>(())
-            })?,
+            Some(fast_path) => {
+                let key = |i: usize| (Some(fast_path), keys[i].as_ref());
+                fast_path::get_each(&wanted, key, |i, found| {
+                    values[i] = match found {
+                        Some(FastGet { entry, block_length }) => {
+                            fast_path.count(block_length, entry.is_some());
+                            entry.map(|(_, value)| value)
+                        }
+                        None => get_slowly(i)?,
+                    };
+                    Ok::<_, Error>(())
+                })?;
+            }
             None => {
                 for i in wanted {
                     values[i] = get_slowly(i)?;
@@ -234,6 +243,14 @@ impl Table {
         get(&self.core, key, &mut NoRecorder, visit)
     }
 
+    /// Prefetches the memory that the probe of the filter reads for a [`lookup`](Self::lookup) of `key`,
+    /// as far as that is known without reading. To look it up in several tables, prefetch for all of them
+    /// first.
+    #[inline]
+    pub fn prefetch_filter(&self, key: &HashedKey<'_>) {
+        prefetch(&self.core, key);
+    }
+
     /// Like [`lookup`](Self::lookup), reading as the options say. Entries that their sequence number
     /// or timestamp excludes are passed, too.
     pub fn lookup_with(
@@ -245,16 +262,21 @@ impl Table {
         get(&self.core, key, &mut WithOptions(options), visit)
     }
 
-    /// Like [`lookup`](Self::lookup), for one of several keys that are looked up together: filter
-    /// results are counted like those of RocksDB's `MultiGet`. A filter of prefixes counts as
+    /// Like [`lookup`](Self::lookup), for several keys, each in a table, with the number of the key for
+    /// `visit`. Probes all filters first, and overlaps the cache misses of several keys.
+    ///
+    /// Filter results are counted like those of RocksDB's `MultiGet`: a filter of prefixes counts as
     /// checked for each key, including those without a prefix.
-    pub fn lookup_in_batch(
-        &self,
-        key: &HashedKey<'_>,
-        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
-    ) -> Result<bool> {
-        count_prefixless(&self.core, key.key());
-        self.lookup(key, visit)
+    pub fn lookup_batch(
+        lookups: &[(&Self, &HashedKey<'_>)],
+        visit: impl FnMut(usize, &InternalKey<'_>, Value) -> bool,
+    ) -> Result<()> {
+        let mut in_cores = Vec::with_capacity(lookups.len());
+        for &(table, key) in lookups {
+            count_prefixless(&table.core, key.key());
+            in_cores.push((&*table.core, key));
+        }
+        get_batch(&in_cores, visit)
     }
 
     /// Like [`lookup`](Self::lookup), and returns its trace. Counts and fills the cache like any
