@@ -1,8 +1,8 @@
 //! Checks that the crates are ready to publish, each as its users would get it.
 //!
 //! 1. Every crate is packed and compiled from its package, with the other packages as dependencies.
-//! 2. The unit tests and the examples in the documentation run from the unpacked packages: they need nothing of
-//!    the repository.
+//! 2. The unit tests and the examples in the documentation run from the unpacked packages, and the programs in
+//!    `examples/` are built from them: they need nothing of the repository.
 //! 3. The public API is compared with that of the last release. A breaking change needs a new version.
 //!
 //! It uploads nothing: `docs/release.md` has the order.
@@ -159,10 +159,12 @@ fn test_packages(root: &Path) -> Result<(), String> {
     fs::write(place.join("Cargo.toml"), manifest).map_err(|error| error.to_string())?;
     fs::copy(root.join("Cargo.lock"), place.join("Cargo.lock"))
         .map_err(|error| error.to_string())?;
-    for tests in [&["--lib", "--bins"][..], &["--doc"]] {
+    for arguments in
+        [&["test", "--lib", "--bins"][..], &["test", "--doc"], &["build", "--examples"]]
+    {
         run(Command::new(env!("CARGO"))
-            .args(["test", "--workspace", "--quiet"])
-            .args(tests)
+            .args(arguments)
+            .args(["--workspace", "--quiet"])
             .env("CARGO_TARGET_DIR", root.join("target/packaged-build"))
             .current_dir(&place))?;
     }

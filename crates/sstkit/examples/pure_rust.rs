@@ -1,5 +1,5 @@
-//! Reads tables of every codec. Without default features and with `ruzstd` in place of `zstd`, no C
-//! compiler is needed:
+//! Reads tables of every codec, those in `testdata/tables` of the repository. Without default features and
+//! with `ruzstd` in place of `zstd`, no C compiler is needed:
 //!
 //! ```text
 //! cargo run --no-default-features --features ruzstd,lz4,snappy,zlib,bzip2 --example pure_rust
