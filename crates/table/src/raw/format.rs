@@ -11,8 +11,9 @@
 //! ```
 
 use std::fmt;
+use std::str::FromStr;
 
-use sstkit_coding::named_enum;
+use sstkit_coding::{UnknownName, named_enum};
 
 use crate::error::{Error, Result};
 
@@ -141,6 +142,17 @@ impl fmt::Display for FormatVersion {
     }
 }
 
+/// From the number.
+impl FromStr for FormatVersion {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let expected = &["0", "1", "2", "3", "4", "5", "6", "7"];
+        let known = text.parse().ok().and_then(Self::from_number);
+        known.ok_or_else(|| UnknownName::new(text, expected))
+    }
+}
+
 named_enum! {
     /// The engine that wrote a table. It determines the meaning of codec bytes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -194,6 +206,7 @@ mod tests {
         for (number, version) in (0u32..).zip(FormatVersion::ALL) {
             assert_eq!(version.number(), number);
             assert_eq!(FormatVersion::from_number(number), Some(version));
+            assert_eq!(version.to_string().parse(), Ok(version));
         }
         assert_eq!(FormatVersion::from_number(8), None);
     }
