@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn kinds_of_entries_come_back() {
-        for kind in EntryKind::ALL {
+        for &kind in EntryKind::ALL {
             assert_eq!(parse_entry_kind(entry_kind(kind)), Some(kind));
         }
         assert_eq!(parse_entry_kind("PUT"), Some(EntryKind::Value));

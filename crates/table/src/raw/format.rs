@@ -112,12 +112,12 @@ pub enum FormatVersion {
 
 impl FormatVersion {
     /// All versions, in the order of their numbers.
-    pub const ALL: [Self; 8] =
-        [Self::V0, Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
+    pub const ALL: &'static [Self] =
+        &[Self::V0, Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
 
     /// The version stored as `number`, if this library knows it.
     pub fn from_number(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|version| version.number() == number)
+        Self::ALL.iter().copied().find(|version| version.number() == number)
     }
 
     /// The number stored in the footer.
@@ -203,11 +203,15 @@ mod tests {
 
     #[test]
     fn versions_are_their_numbers() {
-        for (number, version) in (0u32..).zip(FormatVersion::ALL) {
+        for (number, version) in (0u32..).zip(FormatVersion::ALL.iter().copied()) {
             assert_eq!(version.number(), number);
             assert_eq!(FormatVersion::from_number(number), Some(version));
             assert_eq!(version.to_string().parse(), Ok(version));
         }
+        let error = "8".parse::<FormatVersion>().unwrap_err().to_string();
+        let expected: Vec<_> = FormatVersion::ALL.iter().map(FormatVersion::to_string).collect();
+        assert!(error.ends_with(&format!("one of: {}", expected.join(", "))), "{error}");
+        assert!("five".parse::<FormatVersion>().is_err());
         assert_eq!(FormatVersion::from_number(8), None);
     }
 }

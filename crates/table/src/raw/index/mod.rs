@@ -55,7 +55,7 @@ named_enum! {
 impl IndexKind {
     /// The kind stored as `number`.
     pub fn from_number(number: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|&kind| kind as u64 == number)
+        Self::ALL.iter().copied().find(|&kind| kind as u64 == number)
     }
 }
 
