@@ -313,7 +313,7 @@ fn inline_columns(entity: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     let columns = decode_wide_columns(entity).ok()?;
     let inline = columns.into_iter().map(|column| match column.value {
         ColumnValue::Inline(value) => Some((column.name, value)),
-        ColumnValue::Blob(_) => None,
+        _ => None,
     });
     inline.collect()
 }

@@ -61,6 +61,7 @@ impl IndexKind {
 
 /// How the entries of a table's index blocks are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct IndexFormat {
     /// How the index is built.
     pub kind: IndexKind,
