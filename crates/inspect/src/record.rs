@@ -226,7 +226,9 @@ impl JsonRecord {
         .with_timestamp(file.timestamp(key.user_key).unwrap_or_default(), encoding);
         record.add_references(key.kind, value)?;
         if key.kind == EntryKind::WideColumnEntity {
-            return Ok(record.with_columns(table.resolve_columns(value)?, encoding));
+            let columns = table.resolve_columns(value)?;
+            let columns = columns.iter().map(|column| (&column.name, &column.value));
+            return Ok(record.with_columns(columns, encoding));
         }
         record.value = Some(match table.resolve(key.kind, value) {
             Ok(value) => Some(encoding.encode(&value)),

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use anyhow::Result;
 use clap::Args;
-use sstkit_table::{Comparator, ReadOptions};
+use sstkit_table::ReadOptions;
 
 use super::EncodingArgs;
 
@@ -45,10 +45,10 @@ impl RangeArgs {
 }
 
 impl SelectedKeys {
-    /// A scan of these keys, in this order.
-    pub(crate) fn scan_options(&self, order: Option<&Comparator>) -> ReadOptions {
+    /// A scan of these keys.
+    pub(crate) fn scan_options(&self) -> ReadOptions {
         match &self.prefix {
-            Some(prefix) => ReadOptions::starting_with(prefix, order),
+            Some(prefix) => ReadOptions::default().prefix(prefix),
             None => ReadOptions::default().range(self.range.clone()),
         }
     }
