@@ -14,6 +14,9 @@ struct Combination {
     is_short: bool,
 }
 
+/// Features with which those examples of `sstkit` compile that require no other ones.
+const EXAMPLES: [&str; 2] = ["", "write"];
+
 const fn short(package: &'static str, features: &'static str) -> Combination {
     Combination { package, features, is_short: true }
 }
@@ -37,8 +40,10 @@ const COMBINATIONS: &[Combination] = &[
     long("sstkit-object-store", ""),
     long("sstkit-object-store", "fs"),
     long("sstkit-object-store", "write"),
+    long("sstkit-object-store", "aws"),
     long("sstkit-object-store", "gcp"),
     long("sstkit-object-store", "azure"),
+    long("sstkit-object-store", "http"),
     long("sstkit-table", "write"),
     long("sstkit-table", "write,codecs"),
     long("sstkit-db", ""),
@@ -47,6 +52,7 @@ const COMBINATIONS: &[Combination] = &[
     long("sstkit-db", "ruzstd"),
     long("sstkit-db", "zstd"),
     short("sstkit", ""),
+    long("sstkit", "json"),
     long("sstkit", "write"),
     long("sstkit", "async"),
     long("sstkit", "inspect"),
@@ -70,17 +76,9 @@ const WASM: &[(&str, &str)] =
 
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
-/// The example that reads every codec without C.
-const PURE_RUST: [&str; 8] = [
-    "run",
-    "--package=sstkit",
-    "--locked",
-    "--quiet",
-    "--no-default-features",
-    "--features=ruzstd,lz4,snappy,zlib,bzip2",
-    "--example",
-    "pure_rust",
-];
+/// The features with which the example `pure_rust` reads tables of all codecs: every codec without C, and none,
+/// where it checks that each codec that is left out is an error with the name of its feature.
+const PURE_RUST: [&str; 2] = ["ruzstd,lz4,snappy,zlib,bzip2", ""];
 
 /// Checks the combinations: all, or the few of the short form.
 ///
@@ -90,13 +88,22 @@ const PURE_RUST: [&str; 8] = [
 pub fn check(root: &Path, only_short: bool) -> Result<(), String> {
     for Combination { package, features, is_short } in COMBINATIONS {
         if *is_short || !only_short {
-            cargo(root, &check_arguments(package, features, None))?;
+            cargo(root, &arguments("check", package, features, None))?;
         }
+    }
+    for features in EXAMPLES {
+        let mut arguments = arguments("check", "sstkit", features, None);
+        arguments.push("--examples".into());
+        cargo(root, &arguments)?;
     }
     for absence in ABSENCES {
         check_absence(root, absence)?;
     }
-    cargo(root, &PURE_RUST.map(str::to_owned))?;
+    for features in PURE_RUST {
+        let mut arguments = arguments("run", "sstkit", features, None);
+        arguments.push("--example=pure_rust".into());
+        cargo(root, &arguments)?;
+    }
     if only_short {
         return Ok(());
     }
@@ -105,14 +112,14 @@ pub fn check(root: &Path, only_short: bool) -> Result<(), String> {
         return Ok(());
     }
     for (package, features) in WASM {
-        cargo(root, &check_arguments(package, features, Some(WASM_TARGET)))?;
+        cargo(root, &arguments("check", package, features, Some(WASM_TARGET)))?;
     }
     Ok(())
 }
 
-fn check_arguments(package: &str, features: &str, target: Option<&str>) -> Vec<String> {
+fn arguments(command: &str, package: &str, features: &str, target: Option<&str>) -> Vec<String> {
     let mut arguments = vec![
-        "check".to_owned(),
+        command.to_owned(),
         "--quiet".into(),
         "--locked".into(),
         "--no-default-features".into(),

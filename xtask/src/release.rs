@@ -1,8 +1,8 @@
 //! Checks that the crates are ready to publish, each as its users would get it.
 //!
 //! 1. Every crate is packed and compiled from its package, with the other packages as dependencies.
-//! 2. The unit tests and the examples in the documentation run from the unpacked packages: they need nothing of
-//!    the repository.
+//! 2. The unit tests and the examples in the documentation run from the unpacked packages, and the programs in
+//!    `examples/` are built from them: they need nothing of the repository.
 //! 3. The public API is compared with that of the last release. A breaking change needs a new version.
 //!
 //! It uploads nothing: `docs/release.md` has the order.
@@ -29,6 +29,12 @@ pub const CRATES: &[&str] = &[
     "sstkit-cli",
     "sstkit",
 ];
+
+/// Those of <https://crates.io/category_slugs> that the crates have.
+const CATEGORIES: [&str; 5] =
+    ["command-line-utilities", "data-structures", "database", "encoding", "no-std"];
+
+const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Checks everything.
 ///
@@ -77,13 +83,54 @@ pub fn check_manifests(root: &Path) -> Result<(), String> {
         }
         let folder = Path::new(package["manifest_path"].as_str().unwrap_or_default());
         let folder = folder.parent().unwrap_or(root);
-        for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-            if !folder.join(file).is_file() {
-                return Err(format!("{name}: no {file}"));
-            }
+        check_categories(package).map_err(|error| format!("{name}: {error}"))?;
+        if !folder.join("README.md").is_file() {
+            return Err(format!("{name}: no README.md"));
         }
+        check_licences(root, folder).map_err(|error| format!("{name}: {error}"))?;
         if package["metadata"]["docs"]["rs"].is_null() && name != "sstkit-cli" {
             return Err(format!("{name}: no [package.metadata.docs.rs]"));
+        }
+    }
+    Ok(())
+}
+
+/// What a registry accepts, and where people look for such a crate.
+fn check_categories(package: &Value) -> Result<(), String> {
+    let list = |field: &str| -> Vec<&str> {
+        package[field].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    };
+    let (keywords, categories) = (list("keywords"), list("categories"));
+    if keywords.is_empty() || keywords.len() > 5 || keywords.iter().any(|it| it.len() > 20) {
+        return Err(format!("keywords {keywords:?}: 1 to 5 are needed, of at most 20 characters"));
+    }
+    if categories.is_empty() || categories.len() > 5 {
+        return Err(format!("categories {categories:?}: 1 to 5 are needed"));
+    }
+    if let Some(unknown) = categories.iter().find(|it| !CATEGORIES.contains(it)) {
+        return Err(format!("category {unknown:?} is not one of crates.io's, or new here"));
+    }
+    let targets = package["targets"].as_array().into_iter().flatten();
+    let has_program = targets.into_iter().any(|target| target["kind"][0] == "bin");
+    let has_std = !package["features"]["std"].is_null();
+    for (is_needed, category) in [(has_program, "command-line-utilities"), (has_std, "no-std")] {
+        if is_needed != categories.contains(&category) {
+            return Err(format!("category {category:?}: needed {is_needed}, found {categories:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// A package has nothing of the folder above it, so that each crate needs the texts themselves: a link becomes a
+/// file with a path on systems without symbolic links.
+fn check_licences(root: &Path, folder: &Path) -> Result<(), String> {
+    for file in LICENCES {
+        let read = |folder: &Path| {
+            let path = folder.join(file);
+            fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        if read(folder)? != read(root)? {
+            return Err(format!("{file} is not a copy of the one in the root"));
         }
     }
     Ok(())
@@ -112,10 +159,12 @@ fn test_packages(root: &Path) -> Result<(), String> {
     fs::write(place.join("Cargo.toml"), manifest).map_err(|error| error.to_string())?;
     fs::copy(root.join("Cargo.lock"), place.join("Cargo.lock"))
         .map_err(|error| error.to_string())?;
-    for tests in [&["--lib", "--bins"][..], &["--doc"]] {
+    for arguments in
+        [&["test", "--lib", "--bins"][..], &["test", "--doc"], &["build", "--examples"]]
+    {
         run(Command::new(env!("CARGO"))
-            .args(["test", "--workspace", "--quiet"])
-            .args(tests)
+            .args(arguments)
+            .args(["--workspace", "--quiet"])
             .env("CARGO_TARGET_DIR", root.join("target/packaged-build"))
             .current_dir(&place))?;
     }

@@ -182,7 +182,7 @@ mod tests {
             (0x00, [0, 0xb0a1_f2c0, 0xb6ce_cf16, 0x62db_2042, 0x9cf4_ca5b]),
             (0x04, [0, 0xc2a3_73b5, 0x6c72_ddf1, 0x80c9_521c, 0x32b6_c53f]),
         ] {
-            for (checksum, expected) in ChecksumType::ALL.into_iter().zip(expected) {
+            for (checksum, expected) in ChecksumType::ALL.iter().copied().zip(expected) {
                 assert_eq!(checksum.compute(&EMPTY_BLOCK, last_byte), expected, "{checksum}");
             }
         }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn running_checksums_are_those_of_every_length() {
         let bytes: Vec<u8> = (0..600u32).map(|i| ((i * i) >> 3) as u8).collect();
-        for checksum in ChecksumType::ALL {
+        for &checksum in ChecksumType::ALL {
             let mut running = RunningChecksum::new(checksum);
             for (length, byte) in bytes.iter().enumerate() {
                 assert_eq!(running.value(*byte), checksum.compute(&bytes[..length], *byte));

@@ -79,7 +79,7 @@ macro_rules! named_enum {
 
         impl $enum {
             /// All values, in order.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             $(#[$of_name])*
             pub const fn name(self) -> &'static str {
@@ -90,7 +90,7 @@ macro_rules! named_enum {
 
             /// The value with this name.
             pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|value| value.name() == name)
+                Self::ALL.iter().copied().find(|value| value.name() == name)
             }
         }
 

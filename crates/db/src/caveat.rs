@@ -30,6 +30,18 @@ pub enum CaveatKind {
     UnknownOrder,
 }
 
+impl fmt::Display for CaveatKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::TornTail => "torn tail",
+            Self::DamagedLog => "damaged log",
+            Self::LeftOut => "left out",
+            Self::Assumed => "assumed",
+            Self::UnknownOrder => "unknown order",
+        })
+    }
+}
+
 impl Caveat {
     pub(crate) fn new(kind: CaveatKind, message: impl Into<String>) -> Self {
         Self { kind, file: None, column_family: None, message: message.into() }

@@ -119,9 +119,9 @@ impl ColumnFamily {
         read::get_with(&self.family, &self.limited(options), key, value)
     }
 
-    /// The options, limited to the state of this handle.
+    /// The options in the order of the keys, limited to the state of this handle.
     fn limited(&self, options: &ReadOptions) -> ReadOptions {
-        options.clone().within(&self.view)
+        options.clone().in_order(self.comparator().ok()).within(&self.view)
     }
 
     /// The values of several keys, in the order of `keys`. Reads each source for all keys in sorted
@@ -202,20 +202,19 @@ impl ColumnFamily {
 
     /// Iterates over all keys and values.
     pub fn iter(&self) -> DatabaseIter {
-        self.iter_in(ReadOptions::default())
+        self.iter_with(&ReadOptions::default())
     }
 
     /// Iterates over a range of keys, in comparator order. Probes the filters if the range is
     /// within one prefix.
     pub fn range(&self, range: impl KeyBounds) -> DatabaseIter {
-        self.iter_in(ReadOptions::default().range(range))
+        self.iter_with(&ReadOptions::default().range(range))
     }
 
     /// Iterates over the keys that start with `start`. Probes the filters if all these keys have
     /// the same prefix in them. With a custom comparator, reads all keys and probes no filter.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> DatabaseIter {
-        let order = self.family.keys.comparator();
-        self.iter_in(ReadOptions::starting_with(start.as_ref(), Some(order)))
+        self.iter_with(&ReadOptions::default().prefix(start))
     }
 
     /// Iterates over the complete records of all keys. See [`DatabaseIter::records`] for a range.
@@ -225,11 +224,7 @@ impl ColumnFamily {
 
     /// Iterates over the keys and values that `options` select.
     pub fn iter_with(&self, options: &ReadOptions) -> DatabaseIter {
-        self.iter_in(options.clone())
-    }
-
-    fn iter_in(&self, options: ReadOptions) -> DatabaseIter {
-        DatabaseIter::new(&self.family, options.within(&self.view))
+        DatabaseIter::new(&self.family, self.limited(options))
     }
 
     /// A cursor over all keys and values.
@@ -251,7 +246,7 @@ impl ColumnFamily {
     /// The same, but only entries that `scan` selects: of keys in its range or with its prefix, and
     /// visible at its sequence number and timestamp, regardless of those of this handle.
     pub fn entries_with(&self, scan: &ReadOptions) -> DatabaseEntries {
-        DatabaseEntries::new(&self.family, scan)
+        DatabaseEntries::new(&self.family, &scan.clone().in_order(self.comparator().ok()))
     }
 
     /// The user value of an entry: the blob of a blob index, the default column of an entity.

@@ -27,7 +27,7 @@ impl KeySelection {
     /// A scan of these keys in this order.
     pub(crate) fn scan(&self, order: Option<&Comparator>) -> ReadOptions {
         match &self.prefix {
-            Some(prefix) => ReadOptions::starting_with(prefix, order),
+            Some(prefix) => ReadOptions::default().prefix(prefix).in_order(order),
             None => ReadOptions::default().range(self.range.clone()),
         }
     }

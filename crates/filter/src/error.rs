@@ -28,6 +28,17 @@ pub enum ErrorKind {
     User,
 }
 
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::InvalidInput => "invalid argument",
+            Self::Unsupported => "not supported",
+            Self::Corrupt => "corrupt",
+            Self::User => "failed custom policy",
+        })
+    }
+}
+
 /// A result with an [`Error`] of this crate.
 pub type Result<T> = core::result::Result<T, Error>;
 

@@ -60,6 +60,7 @@ pub struct PartitionedFilterBuilder {
 
 /// One partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Partition {
     /// The last key added to this partition.
     pub last_key: Vec<u8>,

@@ -23,6 +23,7 @@ pub const GLIBC_MMAP_THRESHOLD: usize = 128 << 10;
 
 /// A model of the usable size of allocations.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub enum UsableSize {
     /// The requested size, so filter sizes do not change. RocksDB behaves like this if it is built
     /// without `malloc_usable_size`.

@@ -118,6 +118,7 @@ fn all_policies(level: &FilteredLevel, kinds: &[AllocatedKind]) -> Vec<(u64, f64
             AllocatedKind::LevelDb => {
                 policies.extend((1..=100).map(|it| format!("leveldb.BuiltinBloomFilter2:{it}")));
             }
+            other => panic!("{other:?}"),
         }
     }
     let alone = FilterAllocator::new(std::slice::from_ref(level), AllocationOptions::default());

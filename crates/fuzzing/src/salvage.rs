@@ -46,7 +46,7 @@ fn use_salvage(salvage: &TableSalvage) {
         options = options.comparator(comparator.clone());
     }
     let table = Table::from_source(Bytes::from(bytes), &options).expect("a table");
-    let found = table.verify_with(1);
+    let found = table.verify();
     assert!(found.is_sound() || salvage.comparator().is_none(), "{:?}", found.problems());
 }
 

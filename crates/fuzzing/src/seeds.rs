@@ -143,7 +143,7 @@ pub(crate) fn filter_partitions() -> Vec<Vec<u8>> {
 
 fn index_form(table: &TableView<'_>) -> u8 {
     let format = table.index_format();
-    let kind = IndexKind::ALL.into_iter().position(|kind| kind == format.kind).unwrap_or(0);
+    let kind = IndexKind::ALL.iter().position(|&kind| kind == format.kind).unwrap_or(0);
     kind as u8 | u8::from(format.user_keys) << 2 | u8::from(format.delta_values) << 3
 }
 

@@ -158,6 +158,7 @@ fn table_report(
         overlap: placement.and_then(|it| it.overlap).map(|overlap| match overlap {
             IngestionOverlap::Log => "log".to_owned(),
             IngestionOverlap::Level(level) => level.to_string(),
+            _ => "other".to_owned(),
         }),
         occupied_levels: placement.map_or_else(Vec::new, |it| it.occupied_levels.clone()),
         runs_in_range: placement.map(|it| it.runs_in_range),

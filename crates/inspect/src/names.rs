@@ -1,6 +1,7 @@
 //! The names that descriptions use for what the formats number.
 
 use sstkit_coding::checksum::ChecksumType;
+use sstkit_filter::FilterLayout;
 use sstkit_table::raw::{BlockKind, Codec, Engine, EntryKind, IndexKind};
 
 /// What an entry does: `put`, `delete` and so on.
@@ -29,6 +30,16 @@ pub const fn block_kind(kind: BlockKind) -> &'static str {
         BlockKind::Properties => "properties",
         BlockKind::MetaIndex => "metaindex",
         BlockKind::Footer => "footer",
+        _ => "other",
+    }
+}
+
+/// How the filter of a table is laid out: `full`, `partitioned` or `block`.
+pub const fn filter_layout(layout: FilterLayout) -> &'static str {
+    match layout {
+        FilterLayout::Full => "full",
+        FilterLayout::Partitioned => "partitioned",
+        FilterLayout::Block => "block",
         _ => "other",
     }
 }
@@ -100,7 +111,7 @@ mod tests {
 
     #[test]
     fn kinds_of_entries_come_back() {
-        for kind in EntryKind::ALL {
+        for &kind in EntryKind::ALL {
             assert_eq!(parse_entry_kind(entry_kind(kind)), Some(kind));
         }
         assert_eq!(parse_entry_kind("PUT"), Some(EntryKind::Value));

@@ -235,7 +235,9 @@ impl JsonRecord {
             return Ok(record);
         }
         if key.kind == EntryKind::WideColumnEntity {
-            return Ok(record.with_columns(table.resolve_columns(value)?, encoding));
+            let columns = table.resolve_columns(value)?;
+            let columns = columns.iter().map(|column| (&column.name, &column.value));
+            return Ok(record.with_columns(columns, encoding));
         }
         record.value = Some(match table.resolve(key.kind, value) {
             Ok(value) => Some(encoding.encode(&value)),
@@ -339,7 +341,7 @@ fn inline_columns(entity: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     let columns = decode_wide_columns(entity).ok()?;
     let inline = columns.into_iter().map(|column| match column.value {
         ColumnValue::Inline(value) => Some((column.name, value)),
-        ColumnValue::Blob(_) => None,
+        _ => None,
     });
     inline.collect()
 }

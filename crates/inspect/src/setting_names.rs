@@ -66,12 +66,12 @@ impl FromStr for Compression {
 
 /// Parses `crc32c`, `xxh3` and so on.
 pub fn checksum(text: &str) -> Result<ChecksumType, String> {
-    find("checksum", text, &ChecksumType::ALL.map(|it| (names::checksum(it), it)))
+    find("checksum", text, &named(ChecksumType::ALL, names::checksum))
 }
 
 /// Parses `binary`, `two-level` and so on.
 pub fn index(text: &str) -> Result<IndexKind, String> {
-    find("index", text, &IndexKind::ALL.map(|it| (names::index_kind(it), it)))
+    find("index", text, &named(IndexKind::ALL, names::index_kind))
 }
 
 /// Parses a comparator: an engine's name for it, a short name, or `NAME=ORDER` for a name
@@ -135,6 +135,11 @@ pub fn prefix_extractor(text: &str) -> Result<PrefixExtractor, String> {
     let names = ["fixed", "capped", "noop"];
     let hint = if names.contains(&name) { String::new() } else { hint(name, names) };
     text.parse().map_err(|error: sstkit_filter::Error| format!("{error}{hint}"))
+}
+
+/// Values with their names.
+fn named<T: Copy>(values: &[T], name: fn(T) -> &'static str) -> Vec<(&'static str, T)> {
+    values.iter().map(|&value| (name(value), value)).collect()
 }
 
 fn find<T: Clone>(what: &str, text: &str, known: &[(&str, T)]) -> Result<T, String> {

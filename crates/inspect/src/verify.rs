@@ -112,7 +112,7 @@ impl VerifyReport {
     ) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let options = VerifyOptions::default().threads(threads).progress(progress);
-        let (found, _) = file.table().verify_visiting(&options, || ());
+        let found = file.table().verify_with(&options);
         FileVerification::of_table(name.into(), &found).into()
     }
 

@@ -1,29 +1,48 @@
 //! Opens a database directory and explains a lookup.
 //!
 //! ```text
-//! cargo run --release --example database                             a sample in testdata/databases
+//! cargo run --release --example database                             a sample
 //! cargo run --release --example database -- path/to/db some-key      your own
 //! ```
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use sstkit::Database;
 use sstkit::db::{Answer, Step};
 use sstkit::table::Ticker;
-
-/// The sample, seen from the root of the repository.
-const SAMPLE: &str = "testdata/databases/rocksdb-leveled-bloom";
+use sstkit::{
+    ColumnFamilyDescriptor, Database, DatabaseWriter, DatabaseWriterOptions, EntryKind, FileSource,
+    InternalKey, TableOptions, TableWriter,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1);
-    let path = arguments.next().map_or_else(sample, PathBuf::from);
-    let key = arguments.next().unwrap_or_else(|| "user00000/post0002".into());
+    let (path, key) = (arguments.next(), arguments.next());
+    let key = key.unwrap_or_else(|| "user00000/post0002".into());
+    let folder = tempfile::tempdir()?;
+    let path = path.map_or_else(|| sample(folder.path()), |path| Ok(path.into()))?;
     show(&path, key.as_encoded_bytes())
 }
 
-pub(crate) fn sample() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE)
+/// Posts in level 6, and newer versions of some of them in level 0.
+pub(crate) fn sample(folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let path = folder.join("db");
+    let mut writer = DatabaseWriter::create(&path, DatabaseWriterOptions::rocksdb())?;
+    let family = writer.column_family(ColumnFamilyDescriptor::new("default"))?;
+    let base = TableOptions::rocksdb().external_file(false).filter("bloomfilter:10".parse()?);
+    for (level, sequence, step) in [(6, 1, 1), (0, 2, 7)] {
+        let file = writer.new_table_path();
+        let mut table = TableWriter::create(&file, &writer.table_options(family, &base)?)?;
+        for post in (0..2000).step_by(step) {
+            let key = format!("user{:05}/post{:04}", post / 10, post % 10);
+            let user_key = key.as_bytes();
+            table.add(&InternalKey { user_key, sequence, kind: EntryKind::Value }, b"a post")?;
+        }
+        table.finish()?;
+        writer.add_table(family, level, &FileSource::Written(file), None)?;
+    }
+    writer.finish()?;
+    Ok(path)
 }
 
 pub(crate) fn show(path: &Path, key: &[u8]) -> Result<(), Box<dyn Error>> {

@@ -1,36 +1,33 @@
 //! Builds every kind of filter from the keys in a file, one a line, and looks keys up.
 //!
 //! ```text
-//! cargo run --release --example filters                      the sample in testdata/keys
+//! cargo run --release --example filters                      a sample
 //! cargo run --release --example filters -- my-keys.txt       your own
 //! ```
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sstkit::filter::{BlockBloom, KeyFiltering};
 use sstkit::{BuildContext, Filter, FilterPolicy};
 
-/// The sample, seen from the root of the repository.
-pub(crate) const SAMPLE: &str = "testdata/keys/items.txt";
-
 /// Queries of absent keys, so that small rates show.
 const ABSENT: usize = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    match std::env::args_os().nth(1) {
-        Some(path) => show(&path.display().to_string(), Path::new(&path)),
-        None => show(SAMPLE, &sample()),
-    }
-}
-
-pub(crate) fn sample() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE)
-}
-
-pub(crate) fn show(name: &str, path: &Path) -> Result<(), Box<dyn Error>> {
+    let Some(path) = std::env::args_os().nth(1) else { return show("a sample", &sample()) };
+    let name = path.display().to_string();
     let text = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+    show(&name, &text)
+}
+
+/// The items of users, 50 each.
+pub(crate) fn sample() -> Vec<u8> {
+    let keys = (0..10_000).map(|i| format!("user{:04}/item{:06}\n", i / 50, i % 50));
+    keys.collect::<String>().into_bytes()
+}
+
+pub(crate) fn show(name: &str, text: &[u8]) -> Result<(), Box<dyn Error>> {
     let mut keys: Vec<&[u8]> =
         text.split(|&byte| byte == b'\n').filter(|key| !key.is_empty()).collect();
     keys.sort_unstable();

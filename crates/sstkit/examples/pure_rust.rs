@@ -1,5 +1,5 @@
-//! Reads tables of every codec. Without default features and with `ruzstd` in place of `zstd`, no C
-//! compiler is needed:
+//! Reads tables of every codec, those in `testdata/tables` of the repository. Without default features and
+//! with `ruzstd` in place of `zstd`, no C compiler is needed:
 //!
 //! ```text
 //! cargo run --no-default-features --features ruzstd,lz4,snappy,zlib,bzip2 --example pure_rust
@@ -40,16 +40,21 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     for (feature, tables) in &left_out {
         println!("{tables} tables need the feature {feature}");
     }
-    let all = cfg!(all(
-        feature = "lz4",
-        feature = "snappy",
-        feature = "zlib",
-        feature = "bzip2",
-        any(feature = "zstd", feature = "ruzstd")
-    ));
-    assert_eq!(left_out.is_empty(), all, "{left_out:?}");
+    assert!(left_out.keys().eq(absent_codecs()), "{left_out:?}");
     assert!(read > 0 && entries > 0);
     Ok(())
+}
+
+/// The features of the codecs that this program was built without, in the order of their names.
+fn absent_codecs() -> impl Iterator<Item = &'static str> {
+    let codecs = [
+        ("bzip2", cfg!(feature = "bzip2")),
+        ("lz4", cfg!(feature = "lz4")),
+        ("snappy", cfg!(feature = "snappy")),
+        ("zlib", cfg!(feature = "zlib")),
+        ("zstd", cfg!(any(feature = "zstd", feature = "ruzstd"))),
+    ];
+    codecs.into_iter().filter(|(_, is_present)| !is_present).map(|(feature, _)| feature)
 }
 
 /// The number of entries of a table, all of which are read.

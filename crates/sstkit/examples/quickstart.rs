@@ -2,29 +2,31 @@
 //! blocks.
 //!
 //! ```text
-//! cargo run --release --example quickstart                       the sample in testdata/keys
+//! cargo run --release --example quickstart                       a sample
 //! cargo run --release --example quickstart -- my-keys.txt        your own
 //! ```
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sstkit::{BulkBuilder, BulkOptions, Table, TableOptions};
-
-/// The sample, seen from the root of the repository.
-pub(crate) const SAMPLE: &str = "testdata/keys/items.txt";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
-    let (name, path) = match std::env::args_os().nth(1) {
-        Some(path) => (path.display().to_string(), PathBuf::from(path)),
-        None => (SAMPLE.into(), Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SAMPLE)),
-    };
+    let out = &mut io::stdout().lock();
+    let Some(path) = std::env::args_os().nth(1) else { return show("a sample", &sample(), out) };
+    let name = path.display().to_string();
     let text = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
-    show(&name, &text, &mut io::stdout().lock())
+    show(&name, &text, out)
+}
+
+/// The items of users, 50 each.
+pub(crate) fn sample() -> Vec<u8> {
+    let keys = (42..2542).map(|i| format!("user{:04}/item{:06}\n", 4 + i / 50, i % 50));
+    keys.collect::<String>().into_bytes()
 }
 
 /// All of it, from the text of the file to a verified table.

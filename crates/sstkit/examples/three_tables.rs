@@ -88,7 +88,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // All three as one, the newest first: the range tombstone hides posts of the older tables.
     let merged = MergedTables::new(&tables, Recency::BySequence)?;
     let mut visible = 0;
-    for entry in merged.iter() {
+    for entry in &merged {
         let (key, value) = entry?;
         if key == key_of_return() {
             assert_eq!(value, "back again");

@@ -280,3 +280,8 @@ pub use sstkit_table::{
 };
 #[cfg(feature = "write")]
 pub use sstkit_table::{TableOptions, TableWriter};
+
+/// Tests the example in README.md.
+#[cfg(all(doctest, feature = "write"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -168,7 +168,67 @@ fn what_can_be_shared_and_sent() {
     shared::<sstkit::table::MergedCursor>();
     shared::<sstkit::db::DatabaseCursor>();
     shared::<sstkit::db::DatabaseIter>();
+    shared::<sstkit::db::DatabaseRecords>();
+    shared::<sstkit::db::DatabaseKeys>();
     shared::<sstkit::db::DatabaseEntries>();
+    shared::<MergedTables>();
+    shared::<sstkit::table::MergedIter>();
+    shared::<sstkit::table::Records>();
+    shared::<sstkit::Filter<Vec<u8>>>();
+    shared::<FilterPolicy>();
+    shared::<sstkit::Caveat>();
+    fn sent<T: Send>() {}
+    sent::<TableWriter<'_, Vec<u8>>>();
+    sent::<sstkit::BulkBuilder>();
+    sent::<sstkit::Compaction>();
+    sent::<sstkit::DatabaseWriter>();
+}
+
+#[test]
+fn kinds_are_words() -> Result<()> {
+    assert_eq!(ErrorKind::InvalidInput.to_string(), "invalid argument");
+    assert_eq!(sstkit::CaveatKind::TornTail.to_string(), "torn tail");
+    assert_eq!(sstkit::filter::ErrorKind::Unsupported.to_string(), "not supported");
+    let version: sstkit::table::raw::FormatVersion = "6".parse()?;
+    assert_eq!(version.to_string(), "6");
+    Ok(())
+}
+
+/// A database answers for its default column family.
+#[test]
+fn a_database_is_its_default_column_family() -> Result<()> {
+    let db = Database::open(DATABASE)?;
+    let family = db.default_column_family();
+    let (key, value) = db.iter().next().expect("a key")?;
+    assert_eq!(db.get_record(&key)?, family.get_record(&key)?);
+    assert_eq!(db.get_entity(&key)?, family.get_entity(&key)?);
+    assert!(db.get_entity(&key)?.expect("found").iter().any(|column| column.value == value));
+    let first = ReadOptions::default().sequence(1);
+    assert_eq!(db.get_record_with(&key, &first)?, family.get_record_with(&key, &first)?);
+    assert_eq!(db.get_entity_with(&key, &first)?, family.get_entity_with(&key, &first)?);
+    assert_eq!(db.records().count(), db.iter().count());
+    let entries: Vec<_> = db.entries().collect::<Result<_>>()?;
+    assert!(!entries.is_empty());
+    assert_eq!(entries, family.entries().collect::<Result<Vec<_>>>()?);
+    let prefix = ReadOptions::default().prefix(&key);
+    let of_prefix = db.entries_with(&prefix).collect::<Result<Vec<_>>>()?;
+    assert!(of_prefix.len() < entries.len() && of_prefix.iter().all(|it| it.key.starts_with(&key)));
+    assert_eq!(db.iter_with(&prefix).count(), db.prefix(&key).count());
+    assert_eq!(db.explain(&key)?.answer, family.explain(&key)?.answer);
+    assert_eq!(db.approximate_size(..)?, family.approximate_size(..)?);
+    assert_eq!(db.split_keys(4)?, family.split_keys(4)?);
+    Ok(())
+}
+
+#[test]
+fn merged_tables_are_iterated_over() -> Result<()> {
+    let merged = MergedTables::new(&[table(&["a1", "b"])?, table(&["a2"])?], Default::default())?;
+    let keys = |iter: sstkit::table::MergedIter| -> Result<Vec<Vec<u8>>> {
+        iter.map(|entry| Ok(entry?.0)).collect()
+    };
+    assert_eq!(keys(merged.prefix("a"))?, [b"a1", b"a2"]);
+    assert_eq!(keys(merged.into_iter())?, keys(merged.iter())?);
+    Ok(())
 }
 
 /// Bytes are printed as text.

@@ -33,7 +33,9 @@ fn custom_comparator() {
 
 #[test]
 fn database() {
-    database::show(&database::sample(), b"user00000/post0002").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = database::sample(folder.path()).unwrap();
+    database::show(&path, b"user00000/post0002").unwrap();
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn error_kinds() {
 
 #[test]
 fn filters() {
-    filters::show(filters::SAMPLE, &filters::sample()).unwrap();
+    filters::show("a sample", &filters::sample()).unwrap();
 }
 
 #[test]

@@ -212,9 +212,9 @@ impl fmt::Display for Error {
                 write!(f, "the {block} at offset {offset} {}", in_block(*kind))?;
             }
             Some(Place { offset, block: None }) => {
-                write!(f, "{} at offset {offset}", alone(*kind))?;
+                write!(f, "{kind} at offset {offset}")?;
             }
-            None => f.write_str(alone(*kind))?,
+            None => kind.fmt(f)?,
         }
         // I/O errors have only a source.
         if !what.is_empty() {
@@ -230,14 +230,17 @@ impl fmt::Display for Error {
     }
 }
 
-fn alone(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Io => "I/O error",
-        ErrorKind::NotFound => "not found",
-        ErrorKind::Corrupt => "corrupt",
-        ErrorKind::Unsupported => "not supported",
-        ErrorKind::InvalidInput => "invalid argument",
-        ErrorKind::Changed => "changed while being read",
+/// As in the message of an [`Error`].
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Io => "I/O error",
+            Self::NotFound => "not found",
+            Self::Corrupt => "corrupt",
+            Self::Unsupported => "not supported",
+            Self::InvalidInput => "invalid argument",
+            Self::Changed => "changed while being read",
+        })
     }
 }
 

@@ -38,7 +38,7 @@ fn our_options(random: &mut Random) -> (TableOptions, String) {
         FormatVersion::V7,
         FormatVersion::V7,
     ]);
-    let checksum = *random.pick(&ChecksumType::ALL);
+    let checksum = *random.pick(ChecksumType::ALL);
     let codec = *random.pick(&[
         Codec::None,
         Codec::Snappy,

@@ -222,7 +222,7 @@ impl Scan {
         if self.timestamp.as_ref().is_some_and(|it| size == 0 || it.len() != size) {
             return Err(Error::invalid(format!("the timestamps of the table have {size} bytes")));
         }
-        let options = self.scan_options(order).fill_cache(false).at(&self.view());
+        let options = self.scan_options().fill_cache(false).at(&self.view());
         if self.versions {
             let path = table.path().map(std::path::Path::to_path_buf).unwrap_or_default();
             let file = InspectedTable::of_table(table.clone(), path);
@@ -253,7 +253,7 @@ impl Scan {
             Some(timestamp) => family.at_timestamp(timestamp)?,
             None => family,
         };
-        let options = self.scan_options(family.comparator().ok()).fill_cache(false);
+        let options = self.scan_options().fill_cache(false);
         if self.versions {
             let options = options.at(&self.view());
             let rows = DatabaseVersions::new(&family, &options, self.direction())?;
@@ -330,9 +330,9 @@ impl Scan {
         ReadView { sequence, timestamp: self.timestamp.clone() }
     }
 
-    fn scan_options(&self, order: Option<&Comparator>) -> ReadOptions {
+    fn scan_options(&self) -> ReadOptions {
         match &self.prefix {
-            Some(prefix) => ReadOptions::starting_with(prefix, order),
+            Some(prefix) => ReadOptions::default().prefix(prefix),
             None => ReadOptions::default().range((self.lower.clone(), self.upper.clone())),
         }
     }

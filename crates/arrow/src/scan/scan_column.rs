@@ -36,7 +36,7 @@ pub enum ScanColumn {
 
 impl ScanColumn {
     /// All columns.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: &'static [Self] = &[
         Self::Key,
         Self::Value,
         Self::Timestamp,
@@ -105,8 +105,9 @@ impl FromStr for ScanColumn {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|column| column.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
+        Self::ALL.iter().copied().find(|column| column.name() == name).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|column| column.name()).collect();
+            let names = names.join(", ");
             Error::invalid(format!("no column {name:?} (found {names})"))
         })
     }

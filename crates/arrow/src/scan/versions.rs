@@ -7,7 +7,7 @@ use sstkit_inspect::{InspectedTable, names};
 use sstkit_table::raw::EntryKind;
 use sstkit_table::visibility::{BoundedEntries, Direction};
 use sstkit_table::{
-    Column, EmbeddedBlobBudget, EntryCursor, ErrorKind, RangeTombstone, ReadOptions, Value,
+    EmbeddedBlobBudget, EntryCursor, ErrorKind, RangeTombstone, ReadOptions, Value,
 };
 
 use super::batches::Rows;
@@ -47,10 +47,7 @@ impl TableVersions {
         let (table, value) = (self.file.table(), entry.value_handle());
         self.blobs.spend(key.kind, &value)?;
         if key.kind == EntryKind::WideColumnEntity {
-            let entity = table.resolve_columns(&value)?;
-            let entity: Vec<Column> =
-                entity.into_iter().map(|(name, value)| Column { name, value }).collect();
-            return columns.append_entity(&entity);
+            return columns.append_entity(&table.resolve_columns(&value)?);
         }
         match table.resolve(key.kind, &value) {
             Ok(value) => columns.append_value(Some(value)),

@@ -67,7 +67,10 @@ fn check() -> Result<bool, Box<dyn Error>> {
         let mark = if difference.is_failure() { "FAILED" } else { "better" };
         println!("{mark} {difference}");
     }
+    let exceeded = counts::exceeded_limits(&now.counts);
+    exceeded.iter().for_each(|limit| println!("FAILED {limit}"));
     let failed = differences.iter().filter(|difference| difference.is_failure()).count();
+    let failed = failed + exceeded.len();
     let (paths, percent) = (now.counts.len(), TOLERANCE * 100.0);
     println!("{paths} paths, {failed} failed (tolerance {percent:.0} %)");
     if differences.iter().any(|it| !matches!(it, Difference::Slower(..))) {

@@ -16,11 +16,13 @@
 mod callgrind;
 mod databases;
 mod filters;
+mod limits;
 mod own_filter;
 mod record;
 mod tables;
 
 pub use callgrind::{Counted, count};
+pub use limits::{ExceededLimit, exceeded_limits};
 pub use record::{Difference, Record, TOLERANCE};
 
 use std::hint::black_box;

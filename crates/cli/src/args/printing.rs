@@ -81,7 +81,7 @@ impl PrintArgs {
 }
 
 fn encodings() -> impl clap::builder::TypedValueParser<Value = Encoding> {
-    PossibleValuesParser::new(Encoding::ALL.map(Encoding::name))
+    PossibleValuesParser::new(Encoding::ALL.iter().map(|encoding| encoding.name()))
         .try_map(|name| name.parse::<Encoding>())
 }
 

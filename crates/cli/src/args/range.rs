@@ -67,10 +67,10 @@ impl SelectedKeys {
         Ok(())
     }
 
-    /// A scan of these keys, in this order.
-    pub(crate) fn scan_options(&self, order: Option<&Comparator>) -> ReadOptions {
+    /// A scan of these keys.
+    pub(crate) fn scan_options(&self) -> ReadOptions {
         match &self.prefix {
-            Some(prefix) => ReadOptions::starting_with(prefix, order),
+            Some(prefix) => ReadOptions::default().prefix(prefix),
             None => ReadOptions::default().range(self.range.clone()),
         }
     }

@@ -156,7 +156,7 @@ fn kind_of_scan(name: &str) -> Result<EntryKind> {
         Some(EntryKind::BlobIndex | EntryKind::ValuePreferredSeqno) => Ok(EntryKind::Value),
         Some(kind) => Ok(kind),
         None => {
-            let hint = hint(name, EntryKind::ALL.map(names::entry_kind));
+            let hint = hint(name, EntryKind::ALL.iter().map(|&kind| names::entry_kind(kind)));
             bail!("unknown \"type\" {name:?}{hint}")
         }
     }

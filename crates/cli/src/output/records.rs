@@ -235,7 +235,7 @@ mod tests {
     fn ends_shorten_like_the_whole_text() {
         for length in [0, 100, 1000, 1001, 1002, 5000] {
             let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
-            for encoding in Encoding::ALL {
+            for &encoding in Encoding::ALL {
                 let shown = |bytes: &[u8]| shorten(&encoding.encode(bytes), 30);
                 assert_eq!(shown(&ends(&bytes, 30)), shown(&bytes), "{encoding} {length}");
             }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn json_in_parts_is_json() {
         let all: Vec<u8> = (0..=u8::MAX).collect();
-        for encoding in Encoding::ALL {
+        for &encoding in Encoding::ALL {
             let mut text = Vec::new();
             put_json_text(encoding.encode(&all).as_bytes(), &mut text);
             let quoted = serde_json::to_string(&encoding.encode(&all)).unwrap();

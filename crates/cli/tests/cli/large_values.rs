@@ -66,7 +66,7 @@ fn a_long_value_is_printed_as_a_short_one() {
     writer.put(b"\"k\\", &value).expect("put");
     writer.finish().expect("finished");
     let path = path.to_str().expect("UTF-8");
-    for encoding in sstkit_inspect::Encoding::ALL {
+    for &encoding in sstkit_inspect::Encoding::ALL {
         let arguments = ["scan", path, "--encoding", encoding.name()];
         let (key, text) = (encoding.encode(b"\"k\\"), encoding.encode(&value));
         assert!(run(arguments).stdout == format!("{key} => {text}\n"), "{encoding}");

@@ -19,7 +19,8 @@ pub enum EntryUse {
 
 impl EntryUse {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Visible, Self::OlderVersion, Self::Covered, Self::Tombstone];
+    pub const ALL: &'static [Self] =
+        &[Self::Visible, Self::OlderVersion, Self::Covered, Self::Tombstone];
 }
 
 /// Entries, and the bytes of their keys and values.

@@ -281,7 +281,7 @@ fn blob_size(kind: EntryKind, value: &[u8]) -> u64 {
         EntryKind::WideColumnEntity => decode_wide_columns(value).map_or(0, |columns| {
             let size = |value: &ColumnValue<'_>| match value {
                 ColumnValue::Blob(index) => stored_size(index),
-                ColumnValue::Inline(_) => 0,
+                _ => 0,
             };
             columns.iter().fold(0, |sum: u64, column| sum.saturating_add(size(&column.value)))
         }),

@@ -38,7 +38,7 @@ impl Clip {
                          range of keys"
                     )));
                 }
-                let scan = ReadOptions::starting_with(prefix, Some(comparator));
+                let scan = ReadOptions::default().prefix(prefix).in_order(Some(comparator));
                 let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
                 (owned(scan.lower_bound()), owned(scan.upper_bound()))
             }

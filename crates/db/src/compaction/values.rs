@@ -118,8 +118,8 @@ fn inline_columns(
 ) -> Result<Option<Vec<u8>>> {
     let mut columns = decode_wide_columns(entity)?;
     let moves = |column: &WideColumn<'_>| match &column.value {
-        ColumnValue::Inline(_) => false,
         ColumnValue::Blob(index) => !stays(index),
+        _ => false,
     };
     if !columns.iter().any(moves) {
         return Ok(None);

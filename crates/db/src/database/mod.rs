@@ -3,6 +3,7 @@
 mod applied_writes;
 mod bulk_folder;
 mod database_options;
+mod default_family;
 mod flushed_writes;
 mod folders;
 mod logged_key;
@@ -19,7 +20,6 @@ use std::sync::{Arc, OnceLock};
 use sstkit_coding::striped::StripedCounters;
 use sstkit_table::raw::Engine;
 use sstkit_table::visibility::UserKeys;
-use sstkit_table::{KeyBounds, ReadOptions, Value};
 
 pub(crate) use self::applied_writes::AppliedWrites;
 pub use self::database_options::{
@@ -45,8 +45,6 @@ use crate::files::Files;
 use crate::folder_tables;
 use crate::memtable::{Memtable, MemtableBuilder};
 use crate::raw::{ManifestState, OptionsFile};
-use crate::read::{DatabaseCursor, DatabaseIter};
-use crate::stats::Stats;
 use crate::version::Version;
 
 /// A database directory of LevelDB or RocksDB, opened for reading.
@@ -252,75 +250,6 @@ impl Database {
     /// The default column family.
     pub fn default_column_family(&self) -> ColumnFamily {
         self.default.clone()
-    }
-
-    /// The value of `key` in the default column family, or `None` if the key is not found.
-    pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
-        self.default.get(key)
-    }
-
-    /// The values of several keys of the default column family, in the order of `keys`.
-    pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        self.default.get_many(keys)
-    }
-
-    /// Like [`get`](Self::get), with options.
-    pub fn get_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Value>> {
-        self.default.get_with(key, options)
-    }
-
-    /// Like [`get_many`](Self::get_many), with options.
-    pub fn get_many_with<K: AsRef<[u8]>>(
-        &self,
-        keys: &[K],
-        options: &ReadOptions,
-    ) -> Result<Vec<Option<Value>>> {
-        self.default.get_many_with(keys, options)
-    }
-
-    /// Iterates over the keys and values of the default column family that `options` select.
-    pub fn iter_with(&self, options: &ReadOptions) -> DatabaseIter {
-        self.default.iter_with(options)
-    }
-
-    /// Like [`cursor`](Self::cursor), with options.
-    pub fn cursor_with(&self, options: &ReadOptions) -> Result<DatabaseCursor> {
-        self.default.cursor_with(options)
-    }
-
-    /// Iterates over all keys and values of the default column family.
-    pub fn iter(&self) -> DatabaseIter {
-        self.default.iter()
-    }
-
-    /// Iterates over a range of the default column family.
-    pub fn range(&self, range: impl KeyBounds) -> DatabaseIter {
-        self.default.range(range)
-    }
-
-    /// Iterates over the keys of the default column family that start with `start`.
-    pub fn prefix(&self, start: impl AsRef<[u8]>) -> DatabaseIter {
-        self.default.prefix(start)
-    }
-
-    /// A cursor over the keys and values of the default column family.
-    pub fn cursor(&self) -> Result<DatabaseCursor> {
-        self.default.cursor()
-    }
-
-    /// The counters of the default column family since the database was opened.
-    pub fn stats(&self) -> Stats {
-        self.default.stats()
-    }
-}
-
-/// Iterates over all keys and values of the default column family.
-impl IntoIterator for &Database {
-    type Item = Result<(Vec<u8>, Value)>;
-    type IntoIter = DatabaseIter;
-
-    fn into_iter(self) -> DatabaseIter {
-        self.iter()
     }
 }
 

@@ -86,7 +86,7 @@ fn limit_format_version(tables: &mut OptionsSection, version: RocksDbVersion) {
     let configured = tables.get("format_version").and_then(|value| value.as_text()?.parse().ok());
     let Some(configured) = configured.and_then(FormatVersion::from_number) else { return };
     let is_known = |it: &FormatVersion| TableFeature::FormatVersion(*it).is_read_by(version);
-    let Some(newest) = FormatVersion::ALL.into_iter().rev().find(is_known) else { return };
+    let Some(newest) = FormatVersion::ALL.iter().copied().rev().find(is_known) else { return };
     if configured > newest {
         tables.set("format_version", &newest.number().to_string());
     }

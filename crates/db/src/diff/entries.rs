@@ -185,9 +185,7 @@ impl EntrySide {
         let is_entity = entry.kind == EntryKind::WideColumnEntity;
         let contents: Result<Contents> = match &self.cursor {
             SideCursor::Table(table, _) if is_entity => {
-                let columns = table.resolve_columns(&entry.value);
-                let column = |(name, value)| Column { name, value };
-                columns.map(|it| Contents::Columns(it.into_iter().map(column).collect()))
+                table.resolve_columns(&entry.value).map(Contents::Columns)
             }
             SideCursor::Table(table, _) => {
                 table.resolve(entry.kind, &entry.value).map(Contents::Value)

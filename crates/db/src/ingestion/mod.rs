@@ -128,6 +128,7 @@ pub struct IngestedPlacement {
 
 /// A source with keys in the range of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum IngestionOverlap {
     /// The write-ahead log, which becomes a file of level 0.
     Log,

@@ -61,6 +61,7 @@ sstkit_coding::debug_opaque!([S] BlobFile<S>);
 
 /// The first bytes of a blob file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlobFileHeader {
     /// Id of the column family that it belongs to.
     pub column_family: u32,

@@ -55,7 +55,7 @@ pub(super) fn filter_bytes(table: &Table) -> u64 {
         FilterLayout::Partitioned => {
             table.properties().number(names::FILTER_SIZE).unwrap_or(handle.size)
         }
-        FilterLayout::Full | FilterLayout::Block => handle.size,
+        _ => handle.size,
     }
 }
 

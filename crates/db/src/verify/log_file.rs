@@ -68,6 +68,7 @@ sstkit_coding::debug_opaque!(LogFile);
 
 /// What comes next in a [`LogFile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LogStep {
     /// A record: see [`LogFile::record`].
     Record,

@@ -200,8 +200,7 @@ pub fn verify_table(
     progress: &VerifyProgress,
 ) -> sstkit_table::Result<FileVerification> {
     let how = VerifyOptions::default().threads(threads()).progress(progress);
-    let verify =
-        |table: &Table| FileVerification::of_table(path, &table.verify_visiting(&how, || ()).0);
+    let verify = |table: &Table| FileVerification::of_table(path, &table.verify_with(&how));
     let (table, source) = open_table(path, options)?;
     let mut report = verify(&table);
     if let OrderSource::Manifest(name) = &source

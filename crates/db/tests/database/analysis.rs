@@ -92,10 +92,10 @@ fn counted<'c>(counts: impl Iterator<Item = &'c EntryCounts>) -> BTreeMap<String
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for counts in counts {
         let mut add = |what: String, more: u64| *sums.entry(what).or_default() += more;
-        for kind in EntryKind::ALL {
+        for &kind in EntryKind::ALL {
             add(format!("{kind:?}"), counts.of_kind(kind));
         }
-        for entry_use in EntryUse::ALL {
+        for &entry_use in EntryUse::ALL {
             let space = counts.used_for(entry_use);
             add(format!("{entry_use:?}"), space.entries);
             add(format!("{entry_use:?} bytes"), space.bytes);

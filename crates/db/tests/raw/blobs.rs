@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use sstkit_coding::checksum::{ChecksumType, mask_crc};
-use sstkit_db::raw::{BlobFile, BlobFileHeader};
+use sstkit_db::raw::BlobFile;
 use sstkit_db::{ErrorKind, Result};
 use sstkit_table::Value;
 use sstkit_table::raw::BlobIndex;
@@ -54,7 +54,7 @@ const BLOBS: [(&[u8], &[u8]); 3] = [(b"alice", b"large"), (b"", b""), (b"bob", b
 fn blobs_are_found_and_listed() {
     let (bytes, indexes) = blob_file(0, &BLOBS);
     let file = open(&bytes).unwrap();
-    assert_eq!(file.header(), BlobFileHeader { column_family: 2, codec: 0 });
+    assert_eq!((file.header().column_family, file.header().codec), (2, 0));
     assert_eq!((file.blob_count(), file.size()), (Some(3), bytes.len() as u64));
     for ((key, value), index) in BLOBS.iter().zip(&indexes) {
         assert_eq!(file.get(key, index).unwrap(), *value);

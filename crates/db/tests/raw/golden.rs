@@ -95,9 +95,7 @@ fn every_log_holds_batches_whose_sequence_numbers_continue() {
             while let Some(event) = log.next_record().unwrap() {
                 let record = match event {
                     LogEvent::Record(record) => record,
-                    LogEvent::Problem(problem) => {
-                        panic!("{}: {problem:?}", path.display())
-                    }
+                    other => panic!("{}: {other:?}", path.display()),
                 };
                 let batch = WriteBatch::decode_from(record.payload, directory.engine).unwrap();
                 assert_eq!(next_sequence.unwrap_or(batch.sequence()), batch.sequence());

@@ -1,7 +1,7 @@
 //! Logs made by hand: every type of record, and every problem.
 
 use proptest::prelude::*;
-use sstkit_db::raw::{LogEvent, LogProblemKind, LogReader, PredecessorWal, Reaction, RecoveryMode};
+use sstkit_db::raw::{LogEvent, LogProblemKind, LogReader, Reaction, RecoveryMode};
 use sstkit_table::raw::Engine;
 
 use crate::log_writer::{BLOCK_SIZE, LogWriter};
@@ -22,6 +22,7 @@ pub(crate) fn events(bytes: &[u8], engine: Engine, log_number: u64) -> Vec<Event
         events.push(match event {
             LogEvent::Record(record) => Record(record.payload.to_vec()),
             LogEvent::Problem(problem) => Problem(problem.kind, problem.offset),
+            other => panic!("{other:?}"),
         });
     }
     assert_eq!(log.next_record().unwrap(), None);
@@ -186,8 +187,8 @@ fn timestamp_sizes_and_the_predecessor_are_kept() {
     assert!(matches!(log.next_record().unwrap(), Some(LogEvent::Record(_))));
     assert_eq!(log.next_record().unwrap(), None);
     assert!(log.timestamp_sizes().iter().eq([(&2, &8), (&3, &16)]));
-    let expected = PredecessorWal { log_number: 6, size: 4096, last_sequence: 99 };
-    assert_eq!(log.predecessor(), Some(expected));
+    let before = log.predecessor().unwrap();
+    assert_eq!((before.log_number, before.size, before.last_sequence), (6, 4096, 99));
 
     for payload in [&[2, 0, 0, 0, 8, 0][..], &[4, 0, 0, 0, 0, 0], &[4, 0, 0, 0, 8]] {
         let mut bad = LogWriter::default();

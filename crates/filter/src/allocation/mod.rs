@@ -201,6 +201,7 @@ setters! {
 
 /// A kind of filter that may be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AllocatedKind {
     /// `bloomfilter:BITS`
     Bloom,

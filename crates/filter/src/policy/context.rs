@@ -13,6 +13,7 @@ pub const DEFAULT_FORMAT_VERSION: u32 = 7;
 
 /// The destination of the table. With `ribbonfilter:BITS:LEVEL` it decides between Bloom and Ribbon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Destination {
     /// Unknown, as for files built outside a database or with FIFO compaction. Counts as below every
     /// level.

@@ -266,6 +266,7 @@ impl Destination {
 
 /// The layout of the filters of a table, which determines their key in the metaindex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FilterLayout {
     /// One filter for the whole table.
     Full,

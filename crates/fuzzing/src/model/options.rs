@@ -64,7 +64,7 @@ impl Settings {
 
     fn rocksdb(input: &mut Unstructured<'_>) -> Result<Self> {
         let version = *input.choose(&FormatVersion::ALL[2..])?;
-        let checksum = *input.choose(&ChecksumType::ALL)?;
+        let checksum = *input.choose(ChecksumType::ALL)?;
         let external_file = input.arbitrary()?;
         let comparator = input
             .choose(&[
@@ -130,7 +130,7 @@ fn blocks(
 
 /// The index, and the filter, whose partitions depend on it.
 fn index(input: &mut Unstructured<'_>, options: TableOptions) -> Result<TableOptions> {
-    let kind = *input.choose(&IndexKind::ALL)?;
+    let kind = *input.choose(IndexKind::ALL)?;
     let mut options = options
         .index_kind(kind)
         .index_shortening(*input.choose(&[

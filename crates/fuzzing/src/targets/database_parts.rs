@@ -45,6 +45,7 @@ fn read_log(data: &[u8], engine: Engine, number: u64) {
                 read_batch(record.payload, engine);
             }
             LogEvent::Problem(problem) => problems.push(problem),
+            other => panic!("{other:?}"),
         }
     }
     for problem in &problems {

@@ -60,17 +60,19 @@ fn walk(entries: &mut BlockEntries<&[u8]>, limit: usize) -> Option<usize> {
 /// An index block, or a partition of one. The first byte says of which form.
 pub fn index(data: &[u8]) {
     let Some((&form, data)) = data.split_first() else { return };
-    let kind = IndexKind::ALL[usize::from(form & 3)];
-    let format = IndexFormat { kind, user_keys: form & 4 != 0, delta_values: form & 8 != 0 };
-    index_entries(data, format);
+    index_entries(data, index_format(IndexKind::ALL[usize::from(form & 3)], form));
 }
 
 /// The index over the partitions of a filter. The first byte says of which form.
 pub fn filter_partitions(data: &[u8]) {
     let Some((&form, data)) = data.split_first() else { return };
-    let kind = IndexKind::TwoLevel;
-    let format = IndexFormat { kind, user_keys: form & 4 != 0, delta_values: form & 8 != 0 };
-    index_entries(data, format.of_filter_partitions());
+    index_entries(data, index_format(IndexKind::TwoLevel, form).of_filter_partitions());
+}
+
+fn index_format(kind: IndexKind, form: u8) -> IndexFormat {
+    let mut format = IndexFormat::default();
+    (format.kind, format.user_keys, format.delta_values) = (kind, form & 4 != 0, form & 8 != 0);
+    format
 }
 
 /// No block is referenced twice: that bounds the work that an index can cause.

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 use sstkit_db::LevelFile;
-use sstkit_filter::FilterLayout;
 use sstkit_table::raw::property_names;
 
 use super::open_level_file;
 use crate::encoding::Encoding;
 use crate::error::Result;
 use crate::inspected_table::InspectedTable;
+use crate::names;
 
 /// A table by its tail. Nothing but the footer, the metaindex and the properties is read.
 ///
@@ -90,11 +90,7 @@ impl FileTail {
                 None => 0,
             },
             filter_keys: number(property_names::NUM_FILTER_ENTRIES),
-            filter: filter.map_or("none", |(layout, _, _)| match layout {
-                FilterLayout::Full => "full",
-                FilterLayout::Partitioned => "partitioned",
-                FilterLayout::Block => "block",
-            }),
+            filter: filter.map_or("none", |(layout, _, _)| names::filter_layout(layout)),
             filter_policy: text(property_names::FILTER_POLICY)
                 .or_else(|| filter.map(|(_, policy, _)| policy.to_owned())),
             compression: text(property_names::COMPRESSION),

@@ -1,11 +1,12 @@
 //! The probe of a filter: what was probed, where, and the result.
 
 use serde::Serialize;
-use sstkit_filter::{FilterBlockTrace, FilterLayout, FilterTrace, Probe, ProbePlace, TracedHash};
+use sstkit_filter::{FilterBlockTrace, FilterTrace, Probe, ProbePlace, TracedHash};
 use sstkit_table::explain::{FilterStep, NotProbed, ProbedFor};
 
 use super::PartitionVisit;
 use crate::encoding::Encoding;
+use crate::names;
 
 /// The result of a filter probe.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -107,11 +108,7 @@ impl FilterAnswer {
             partition: partition.map(|partition| PartitionVisit::of(partition, encoding)),
             problem: step.problem.clone(),
             may_contain: step.may_contain,
-            ..Self::not_probed(match step.layout {
-                FilterLayout::Partitioned => "partitioned",
-                FilterLayout::Block => "block",
-                _ => "full",
-            })
+            ..Self::not_probed(names::filter_layout(step.layout))
         };
         if let Some(trace) = &step.trace {
             answer.look(trace);

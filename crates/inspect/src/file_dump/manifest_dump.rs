@@ -39,7 +39,7 @@ pub(super) fn dump_manifest(
                     Ok(Some(LogStep::Problem(problem))) => {
                         visit(&FileRecord::Problem(problem.into()))?;
                     }
-                    Ok(Some(LogStep::Record)) => {
+                    Ok(Some(_)) => {
                         let record = manifest.record();
                         match VersionEdit::decode_from(record.payload, DIALECT) {
                             Ok(edit) => {

@@ -20,6 +20,7 @@ use sstkit_table::{FilterPart, Result, TableFilter};
 pub use self::part::{DecodedTrailer, PartBits, RibbonColumns};
 use crate::filter_report::FilterReport;
 use crate::inspected_table::InspectedTable;
+use crate::names;
 
 /// The filter of a table, its parts, and the bits of one of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -93,22 +94,13 @@ impl FilterBits {
         let layout = filter.layout();
         Ok(Some(Self {
             report,
-            layout: Some(layout_name(layout)),
+            layout: Some(names::filter_layout(layout)),
             span: (layout == FilterLayout::Block).then(|| span(file, &filter)).flatten(),
             part_count: stats.parts.len() as u64,
             filled_parts: stats.parts.iter().filter(|part| part.filter.bytes > 0).count() as u64,
             parts: stats.parts.iter().take(Self::MAX_PARTS).map(FilterPartSummary::of).collect(),
             part: shown,
         }))
-    }
-}
-
-/// The name of a layout, as in an explanation.
-pub(crate) fn layout_name(layout: FilterLayout) -> &'static str {
-    match layout {
-        FilterLayout::Full => "full",
-        FilterLayout::Partitioned => "partitioned",
-        FilterLayout::Block => "block",
     }
 }
 

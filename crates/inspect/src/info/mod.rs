@@ -4,6 +4,7 @@ mod census;
 mod readers;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 use sstkit_table::raw::property_names::{self, PropertyEncoding};
@@ -79,11 +80,21 @@ pub struct TableInfo {
 /// The value of a property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum PropertyValue {
     /// A number.
     Number(u64),
     /// Bytes, in the escape form.
     Text(String),
+}
+
+impl fmt::Display for PropertyValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
 }
 
 /// The data blocks of one codec.

@@ -282,7 +282,7 @@ impl FamilyStats {
 impl EntryTotals {
     fn counted(file: &FileAnalysis, is_ordered: bool) -> Self {
         let counts = &file.counts;
-        let kinds = EntryKind::ALL.into_iter().map(|kind| (kind, counts.of_kind(kind)));
+        let kinds = EntryKind::ALL.iter().copied().map(|kind| (kind, counts.of_kind(kind)));
         let used = kinds.filter(|&(_, count)| count > 0);
         Self {
             entries: Some(counts.entries()),
@@ -350,6 +350,6 @@ impl EntryTotals {
 }
 
 fn tombstones(counts: &EntryCounts) -> u64 {
-    let deletions = EntryKind::ALL.into_iter().filter(|kind| kind.is_point_deletion());
+    let deletions = EntryKind::ALL.iter().copied().filter(|kind| kind.is_point_deletion());
     deletions.map(|kind| counts.of_kind(kind)).sum()
 }

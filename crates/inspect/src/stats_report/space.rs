@@ -58,7 +58,7 @@ pub struct BlobSpace {
 
 /// Bytes of keys and values that are not visible.
 pub(super) fn garbage_bytes(counts: &EntryCounts) -> u64 {
-    let hidden = EntryUse::ALL.into_iter().filter(|&it| it != EntryUse::Visible);
+    let hidden = EntryUse::ALL.iter().copied().filter(|&it| it != EntryUse::Visible);
     hidden.map(|it| counts.used_for(it).bytes).sum()
 }
 

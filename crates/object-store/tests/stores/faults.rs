@@ -152,7 +152,7 @@ impl Opened<'_> {
                         table.iter_with(&options).collect::<Result<Vec<_>, _>>()?
                     }
                     Self::Async(table, runtime) => runtime.block_on(async {
-                        let (mut scan, mut found) = (table.scan(&options), Vec::new());
+                        let (mut scan, mut found) = (table.iter_with(&options), Vec::new());
                         while let Some(pair) = scan.next().await {
                             found.push(pair?);
                         }

@@ -74,7 +74,7 @@ impl TableOptions {
     pub fn rocksdb_option(mut self, name: &str, value: &str) -> Self {
         match name {
             "compression" => {
-                let mut codecs = Codec::ALL.into_iter();
+                let mut codecs = Codec::ALL.iter().copied();
                 let written = |it: Codec| !matches!(it, Codec::Xpress | Codec::ZstdNotFinal);
                 let codec = codecs.find(|&it| compression(it) == value && written(it));
                 set(&mut self.compression.codec, codec);

@@ -33,7 +33,7 @@ impl TableOptions {
         if !self.format.version_is_given {
             let reads =
                 |format: &FormatVersion| TableFeature::FormatVersion(*format).is_read_by(version);
-            let newest = FormatVersion::ALL.into_iter().rev().find(reads);
+            let newest = FormatVersion::ALL.iter().copied().rev().find(reads);
             // If there is none, the check says so.
             self.format.version = newest.unwrap_or(FormatVersion::V0).min(self.format.version);
         }

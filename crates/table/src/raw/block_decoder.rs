@@ -41,6 +41,7 @@ with_defaults! {
 
 /// A block as it is in the file, its checksum verified (unless that is switched off).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct StoredBlock<B> {
     /// What it is for.
     pub kind: BlockKind,

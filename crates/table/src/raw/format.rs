@@ -11,8 +11,9 @@
 //! ```
 
 use std::fmt;
+use std::str::FromStr;
 
-use sstkit_coding::named_enum;
+use sstkit_coding::{UnknownName, named_enum};
 
 use crate::error::{Error, Result};
 
@@ -111,12 +112,12 @@ pub enum FormatVersion {
 
 impl FormatVersion {
     /// All versions, in the order of their numbers.
-    pub const ALL: [Self; 8] =
-        [Self::V0, Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
+    pub const ALL: &'static [Self] =
+        &[Self::V0, Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
 
     /// The version stored as `number`, if this library knows it.
     pub fn from_number(number: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|version| version.number() == number)
+        Self::ALL.iter().copied().find(|version| version.number() == number)
     }
 
     /// The number stored in the footer.
@@ -138,6 +139,17 @@ impl FormatVersion {
 impl fmt::Display for FormatVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.number())
+    }
+}
+
+/// From the number.
+impl FromStr for FormatVersion {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let expected = &["0", "1", "2", "3", "4", "5", "6", "7"];
+        let known = text.parse().ok().and_then(Self::from_number);
+        known.ok_or_else(|| UnknownName::new(text, expected))
     }
 }
 
@@ -191,10 +203,15 @@ mod tests {
 
     #[test]
     fn versions_are_their_numbers() {
-        for (number, version) in (0u32..).zip(FormatVersion::ALL) {
+        for (number, version) in (0u32..).zip(FormatVersion::ALL.iter().copied()) {
             assert_eq!(version.number(), number);
             assert_eq!(FormatVersion::from_number(number), Some(version));
+            assert_eq!(version.to_string().parse(), Ok(version));
         }
+        let error = "8".parse::<FormatVersion>().unwrap_err().to_string();
+        let expected: Vec<_> = FormatVersion::ALL.iter().map(FormatVersion::to_string).collect();
+        assert!(error.ends_with(&format!("one of: {}", expected.join(", "))), "{error}");
+        assert!("five".parse::<FormatVersion>().is_err());
         assert_eq!(FormatVersion::from_number(8), None);
     }
 }

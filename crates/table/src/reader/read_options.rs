@@ -9,7 +9,7 @@ use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 use crate::filter::PrefixMode;
 use crate::reader::block::access::BlockAccess;
-use crate::reader::key_bounds::KeyBounds;
+use crate::reader::key_bounds::{KeyBounds, KeyRange};
 use crate::visibility::{RangeTombstone, ReadView, UserKeys};
 
 with_defaults! {
@@ -19,7 +19,7 @@ with_defaults! {
     /// | option | lookups | scans |
     /// |---|---|---|
     /// | [`sequence`](Self::sequence), [`timestamp`](Self::timestamp) | yes | yes |
-    /// | [`range`](Self::range), [`prefix_mode`](Self::prefix_mode) | | yes |
+    /// | [`range`](Self::range), [`prefix`](Self::prefix), [`prefix_mode`](Self::prefix_mode) | | yes |
     /// | [`use_filters`](Self::use_filters) | yes | yes |
     /// | [`fill_cache`](Self::fill_cache), [`verify_checksums`](Self::verify_checksums) | yes | yes |
     /// | [`readahead_size`](Self::readahead_size) | | yes |
@@ -41,7 +41,7 @@ with_defaults! {
         pub(crate) prefix_mode: PrefixMode,
         /// The prefix of all keys; their common filter prefix may be probed.
         pub(crate) starts_with: Option<Vec<u8>>,
-        /// The bounds are those of [`starts_with`](Self::starts_with), in the order given.
+        /// The bounds are those of [`starts_with`](Self::starts_with), once the order is known.
         bounds_are_of_start: bool,
         /// Not all keys of the range have the prefix.
         pub(crate) checks_start: bool,
@@ -61,7 +61,33 @@ setters! {
     /// `iterate_lower_bound` and `iterate_upper_bound`.
     pub fn range(mut self, range: impl KeyBounds) {
         (self.lower, self.upper) = range.into_key_range();
-        (self.bounds_are_of_start, self.checks_start) = (false, self.starts_with.is_some());
+        self.limit_to_start();
+    }
+
+    /// The keys that start with `start`, as a range if the comparator of what is read allows that; otherwise all
+    /// keys are read, and those with the prefix are shown. Their common filter prefix may be probed. With a
+    /// [`range`](Self::range): the keys in both.
+    ///
+    /// ```
+    /// use sstkit_table::{ReadOptions, Table, TableOptions, TableWriter};
+    ///
+    /// let mut bytes = Vec::new();
+    /// let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb())?;
+    /// for key in ["user7/a", "user7/b", "user8/a"] {
+    ///     writer.put(key.as_bytes(), b"")?;
+    /// }
+    /// writer.finish()?;
+    ///
+    /// let options = ReadOptions::default().prefix("user7/").fill_cache(false);
+    /// assert_eq!(Table::from_bytes(bytes)?.iter_with(&options).count(), 2);
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn prefix(mut self, start: impl AsRef<[u8]>) {
+        if self.bounds_are_of_start {
+            (self.lower, self.upper) = (Bound::Unbounded, Bound::Unbounded);
+        }
+        self.starts_with = Some(start.as_ref().to_vec());
+        self.limit_to_start();
     }
 
     /// How the seeks of a scan use prefixes in the filter; default [`PrefixMode::Auto`]. RocksDB's
@@ -125,12 +151,12 @@ setters! {
 }
 
 impl ReadOptions {
-    /// The start of the range.
+    /// The start of the range. That of a prefix is known [in an order](Self::in_order).
     pub fn lower_bound(&self) -> Bound<&[u8]> {
         self.lower.as_ref().map(Vec::as_slice)
     }
 
-    /// The end of the range.
+    /// The end of the range. That of a prefix is known [in an order](Self::in_order).
     pub fn upper_bound(&self) -> Bound<&[u8]> {
         self.upper.as_ref().map(Vec::as_slice)
     }
@@ -188,6 +214,13 @@ impl ReadOptions {
         }
     }
 
+    /// Until the order is known, each key is compared with the prefix.
+    fn limit_to_start(&mut self) {
+        let is_everything = (&self.lower, &self.upper) == (&Bound::Unbounded, &Bound::Unbounded);
+        self.checks_start = self.starts_with.is_some();
+        self.bounds_are_of_start = self.checks_start && is_everything;
+    }
+
     /// Whether a key has the prefix of the scan, if there is one.
     pub(crate) fn has_start(&self, key: &[u8]) -> bool {
         !self.checks_start || self.starts_with.as_deref().is_none_or(|it| key.starts_with(it))
@@ -198,11 +231,16 @@ impl ReadOptions {
     pub fn overlaps(&self, tombstone: &RangeTombstone, order: Option<&Comparator>) -> bool {
         let Some(order) = order else { return true };
         let compare = |a: &[u8], b: &[u8]| order.compare_without_timestamp(a, b);
-        let ends_after = match self.lower_bound() {
+        let of_start = self.range_of_start(Some(order));
+        let (lower, upper) = match &of_start {
+            Some((lower, upper)) => (lower, upper),
+            None => (&self.lower, &self.upper),
+        };
+        let ends_after = match lower {
             Bound::Included(key) | Bound::Excluded(key) => compare(&tombstone.end, key).is_gt(),
             Bound::Unbounded => true,
         };
-        let starts_before = match self.upper_bound() {
+        let starts_before = match upper {
             Bound::Included(key) => compare(&tombstone.start, key).is_le(),
             Bound::Excluded(key) => compare(&tombstone.start, key).is_lt(),
             Bound::Unbounded => true,
@@ -218,35 +256,36 @@ impl ReadOptions {
             && self.overlaps(tombstone, order)
     }
 
-    /// The keys that start with `start`, as a range if the comparator allows that; otherwise all
-    /// keys are read, and those with the prefix are shown. Their common filter prefix may be
-    /// probed.
-    pub fn starting_with(start: &[u8], order: Option<&Comparator>) -> Self {
-        let starts_with = Some(start.to_vec());
-        let options = Self { starts_with, bounds_are_of_start: true, ..Self::default() };
-        options.in_order(order)
+    /// The same keys, with the range of the [prefix](Self::prefix) in this order. Reads do this themselves, in the
+    /// order of what is read.
+    #[must_use]
+    pub fn in_order(mut self, order: Option<&Comparator>) -> Self {
+        if let Some(range) = self.range_of_start(order) {
+            // In other orders such keys may be anywhere.
+            self.checks_start = !order.is_some_and(has_prefix_ranges);
+            (self.lower, self.upper) = range;
+        }
+        self
     }
 
-    /// The same in the order of a table, regardless of the order that the bounds were created for.
-    pub(crate) fn in_order(mut self, order: Option<&Comparator>) -> Self {
-        let Some(start) = self.starts_with.as_deref().filter(|_| self.bounds_are_of_start) else {
-            return self;
-        };
-        let order = order.map(Comparator::order);
+    /// The range of the prefix, if it determines the bounds.
+    fn range_of_start(&self, order: Option<&Comparator>) -> Option<KeyRange> {
+        let start = self.starts_with.as_deref().filter(|_| self.bounds_are_of_start)?;
         let first = || Bound::Included(start.to_vec());
         let after = || successor(start).map_or(Bound::Unbounded, Bound::Excluded);
-        let (lower, upper) = match order {
+        Some(match order.map(Comparator::order) {
             Some(Comparator::Bytewise | Comparator::BytewiseWithTimestamp) => (first(), after()),
             Some(Comparator::ReverseBytewise | Comparator::ReverseBytewiseWithTimestamp) => {
                 (after(), first())
             }
-            // In a custom order such keys may be anywhere: all are read.
             Some(Comparator::User(_)) | None => (Bound::Unbounded, Bound::Unbounded),
-        };
-        self.checks_start = matches!(order, Some(Comparator::User(_)) | None);
-        (self.lower, self.upper) = (lower, upper);
-        self
+        })
     }
+}
+
+/// Whether the keys with a prefix are next to each other.
+fn has_prefix_ranges(order: &Comparator) -> bool {
+    !matches!(order.order(), Comparator::User(_))
 }
 
 /// The smallest key after all keys that start with `start`; `None` if there is none.

@@ -36,7 +36,8 @@ use crate::reader::scan::entries::{Entries, EntryCursor};
 use crate::reader::scan::merge_operator::MergeOperator;
 use crate::reader::scan::seek_stats::SeekStats;
 use crate::visibility::{
-    Base, BoundedEntries, Direction, RangeTombstone, ReadView, Resolver, SeenTombstones, UserKeys,
+    Base, BoundedEntries, Column, Direction, RangeTombstone, ReadView, Resolver, SeenTombstones,
+    UserKeys,
 };
 
 /// A table file of LevelDB or RocksDB, opened for reading.
@@ -153,8 +154,7 @@ impl Table {
     /// Iterates over the keys that start with `start`. Probes the filter if all these keys have the
     /// same prefix in it. With a custom comparator, reads all keys and does not probe the filter.
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> Iter {
-        let order = self.core.keys.order().ok();
-        Iter::new(&self.core, ReadOptions::starting_with(start.as_ref(), order))
+        Iter::new(&self.core, ReadOptions::default().prefix(start))
     }
 
     /// A cursor over keys and values.
@@ -211,14 +211,13 @@ impl Table {
 
     /// The names and values of all columns of an entity. Blobs in this file are resolved, as by
     /// [`resolve`](Self::resolve).
-    pub fn resolve_columns(&self, entity: &Value) -> Result<Vec<(Value, Value)>> {
+    pub fn resolve_columns(&self, entity: &Value) -> Result<Vec<Column>> {
         let kind = EntryKind::WideColumnEntity;
         let columns = EmbeddedBlobBudget::new(self.core.size).spend(kind, entity).and_then(|()| {
             let (value, user_key, origin) = (entity.clone(), Vec::new(), None);
             self.core.columns(&Base { kind, value, user_key, origin })
         });
-        let columns = columns.map_err(|error| self.core.blocks.in_file(error))?;
-        Ok(columns.into_iter().map(|column| (column.name, column.value)).collect())
+        columns.map_err(|error| self.core.blocks.in_file(error))
     }
 
     /// The value that a reference to a blob in this file (blob file 0) refers to.
@@ -248,8 +247,9 @@ impl Table {
         scan: &ReadOptions,
         direction: Direction,
     ) -> BoundedEntries<EntryCursor> {
-        let cursor = EntryCursor::with_options(&self.core, scan);
-        BoundedEntries::new(cursor, self.core.keys.user_keys(), scan, direction)
+        let scan = scan.clone().in_order(self.core.keys.order().ok());
+        let cursor = EntryCursor::with_options(&self.core, &scan);
+        BoundedEntries::new(cursor, self.core.keys.user_keys(), &scan, direction)
     }
 
     /// The user key of a separator of the index, as [stored](crate::raw::IndexWalk::key), without
@@ -348,16 +348,23 @@ impl Table {
     /// data blocks, the properties against their counts, and each key and prefix against the
     /// filter. Finds all problems, not only the first.
     pub fn verify(&self) -> Verification {
-        self.verify_with(1)
+        self.verify_with(&VerifyOptions::default())
     }
 
-    /// Like [`verify`](Self::verify), with this number of threads for the data blocks. The result
-    /// is the same.
-    pub fn verify_with(&self, threads: usize) -> Verification {
-        self.verify_visiting(&VerifyOptions::default().threads(threads), || ()).0
+    /// Like [`verify`](Self::verify), with options. The result does not depend on the number of threads.
+    ///
+    /// ```no_run
+    /// use sstkit_table::{Table, VerifyOptions};
+    ///
+    /// let found = Table::open("users.sst")?.verify_with(&VerifyOptions::default().threads(8));
+    /// assert!(found.is_sound());
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn verify_with(&self, options: &VerifyOptions) -> Verification {
+        self.verify_visiting(options, || ()).0
     }
 
-    /// Like [`verify`](Self::verify), but also passes all references to blob files to visitors, one
+    /// Like [`verify_with`](Self::verify_with), but also passes all references to blob files to visitors, one
     /// per thread. They are returned in file order.
     pub fn verify_visiting<V: ReferenceVisitor>(
         &self,

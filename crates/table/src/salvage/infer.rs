@@ -46,7 +46,7 @@ pub(super) enum Inferred {
 /// Finds out which checksums the blocks of a region have.
 pub(super) fn infer(window: &mut Window<'_>, reading: &Reading, region: Range<u64>) -> Inferred {
     // A checksum that can be wrong says more than none.
-    for checksum in ChecksumType::ALL.into_iter().rev() {
+    for checksum in ChecksumType::ALL.iter().copied().rev() {
         let scheme = ChecksumScheme { checksum, base: 0 };
         let found = chain(window, reading, scheme, region.clone(), WITNESSES);
         let evident = found.iter().filter(|it| it.contents.is_evident()).count();
@@ -214,7 +214,7 @@ impl<'r> Inference<'r> {
         trailer: Trailer,
     ) -> Option<ChecksumScheme> {
         self.voters += 1;
-        for checksum in ChecksumType::ALL {
+        for &checksum in ChecksumType::ALL {
             let plain = checksum.compute(stored, trailer.codec);
             let scheme = ChecksumScheme::with_context(checksum, plain, trailer.checksum, offset);
             // Without context there is nothing that could be made to fit.

@@ -48,7 +48,7 @@ use self::window::Window;
 use crate::comparator::Comparator;
 use crate::error::Result;
 use crate::raw::{DEFAULT_MAX_BLOCK_SIZE, Engine, Properties, property_names as names};
-use crate::reader::{KeyForm, Source, Table, TableReadOptions};
+use crate::reader::{KeyForm, Source, Table, TableReadOptions, VerifyOptions};
 use crate::visibility::UserKeys;
 
 pub use self::report::{Loss, SalvageReport, Uncertainty};
@@ -201,7 +201,7 @@ fn verify(source: &Arc<dyn Source>, options: &SalvageOptions) -> Vec<(Option<u64
     }
     match Table::from_source(Arc::clone(source), &read) {
         Ok(table) => {
-            let found = table.verify_with(options.threads);
+            let found = table.verify_with(&VerifyOptions::default().threads(options.threads));
             found.problems().iter().map(|error| (error.offset(), error.to_string())).collect()
         }
         Err(error) => vec![(error.offset(), error.to_string())],

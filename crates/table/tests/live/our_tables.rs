@@ -70,7 +70,7 @@ fn rocksdb_options(random: &mut Random) -> (TableOptions, String) {
         FormatVersion::V5,
         FormatVersion::V6,
     ]);
-    let checksum = *random.pick(&ChecksumType::ALL);
+    let checksum = *random.pick(ChecksumType::ALL);
     let codec = *random.pick(&[Codec::None, Codec::Snappy, Codec::Lz4, Codec::Lz4hc, Codec::Zstd]);
     let filter = *random.pick(&["none", "bloomfilter:10", "bloomfilter:6.5", "ribbonfilter:10"]);
     let extractor = *random.pick(&[None, Some(4), Some(8)]);

@@ -85,6 +85,23 @@ fn collect(mut scan: AsyncScan<Distant>) -> Vec<(Vec<u8>, sstkit_table::Value)> 
     })
 }
 
+/// Runtimes of several threads move futures between them.
+#[test]
+fn what_can_be_shared_and_sent() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    fn sent<T: Send>(_: T) {}
+    let table = open(
+        &Remote::new(&table(&TableOptions::rocksdb()), 64 << 10),
+        &TableReadOptions::default(),
+    );
+    shared(&table);
+    sent(table.iter());
+    sent(table.get(b"key"));
+    sent(table.get_many(&[b"key"]));
+    sent(table.verify());
+    sent(table.iter().next());
+}
+
 #[test]
 fn lookups_take_as_few_rounds_as_blocking_ones() {
     for (name, options) in forms() {
@@ -164,7 +181,7 @@ fn ranges_and_prefixes() {
             ReadOptions::default().prefix_mode(mode).range(key(20_000)..),
         ] {
             assert!(
-                collect(remote.scan(&options)) == expected(local.iter_with(&options)),
+                collect(remote.iter_with(&options)) == expected(local.iter_with(&options)),
                 "{mode:?}"
             );
         }

@@ -142,8 +142,7 @@ fn cases() {
                 "scan" => all(subject.table.cursor_with(&scan_options(case))),
                 "prefix" => {
                     let [prefix] = case.words()[..] else { panic!("a prefix is needed") };
-                    let order = subject.table.comparator().ok();
-                    let options = ReadOptions::starting_with(&unescape(prefix), order);
+                    let options = ReadOptions::default().prefix(unescape(prefix));
                     all(subject.table.cursor_with(&options))
                 }
                 "cursor" => steps(case, subject),

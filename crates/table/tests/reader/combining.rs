@@ -6,7 +6,8 @@ use std::sync::Arc;
 use sstkit_filter::HashedKey;
 use sstkit_table::raw::{BlobIndex, EntryKind, InternalKey};
 use sstkit_table::{
-    Entry, ErrorKind, PrefixMode, ReadOptions, Table, TableReadOptions, Ticker, Tickers, Value,
+    Column, Entry, ErrorKind, PrefixMode, ReadOptions, Table, TableReadOptions, Ticker, Tickers,
+    Value,
 };
 use sstkit_testkit::goldens::{Model, golden_tables, open, options};
 
@@ -136,13 +137,12 @@ fn may_match_probes_what_cursors_probe() {
         let absent: Vec<_> = absent.collect();
         for key in model.keys.iter().chain(&absent).step_by(61) {
             let upper = [key.as_slice(), b"\xff"].concat();
-            let order = seeking.comparator().ok();
             let all = [
                 ReadOptions::default(),
                 ReadOptions::default().prefix_mode(PrefixMode::SamePrefix),
                 ReadOptions::default().range(key.as_slice()..upper.as_slice()),
                 ReadOptions::default().range(b"\0".as_slice()..upper.as_slice()),
-                ReadOptions::starting_with(key, order),
+                ReadOptions::default().prefix(key),
             ];
             for scan in &all {
                 for (to, backward) in
@@ -186,7 +186,8 @@ fn values_are_resolved_one_by_one() {
     assert_eq!(elsewhere.kind(), ErrorKind::Unsupported);
     assert!(resolve(EntryKind::WideColumnEntity, b"\xff").is_err());
     let columns = table.resolve_columns(&value(&entity)).unwrap();
-    assert_eq!(columns, [(value(b""), value(b"xyz")), (value(b"a"), value(b"vw"))]);
+    let column = |name: &[u8], of: &[u8]| Column { name: value(name), value: value(of) };
+    assert_eq!(columns, [column(b"", b"xyz"), column(b"a", b"vw")]);
     let inlined = BlobIndex::decode_from(&[0, 5, b'v']).unwrap();
     assert_eq!(table.embedded_blob(&inlined).unwrap(), b"v");
 }
@@ -206,9 +207,10 @@ fn embedded_blobs_are_found() {
                 found += 1;
             } else if entry.kind == EntryKind::WideColumnEntity {
                 let columns = table.resolve_columns(&entry.value).unwrap();
-                assert_eq!(columns[0].0, b"");
-                assert_eq!(Some(&columns[0].1), table.get(key).unwrap().as_ref());
-                assert_eq!((&*columns[1].0, &*columns[1].1), (&b"a"[..], &b"alpha"[..]));
+                assert_eq!(columns[0].name, b"");
+                assert_eq!(Some(&columns[0].value), table.get(key).unwrap().as_ref());
+                assert_eq!((&*columns[1].name, &*columns[1].value), (&b"a"[..], &b"alpha"[..]));
+                assert_eq!(table.get_entity(key).unwrap().unwrap(), columns);
             }
         }
     }

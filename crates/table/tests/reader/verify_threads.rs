@@ -36,7 +36,8 @@ fn problems(bytes: Vec<u8>) -> u64 {
     let table = Table::from_bytes(bytes).unwrap();
     let alone = table.verify();
     for threads in [0, 2, 3, 4, 1000] {
-        assert_eq!(messages(&table.verify_with(threads)), messages(&alone), "{threads} threads");
+        let found = table.verify_with(&VerifyOptions::default().threads(threads));
+        assert_eq!(messages(&found), messages(&alone), "{threads} threads");
     }
     alone.problem_count()
 }
@@ -94,12 +95,12 @@ fn progress_is_seen_and_stops_it() {
     for threads in [1, 3] {
         let progress = VerifyProgress::default();
         let options = VerifyOptions::default().threads(threads).progress(&progress);
-        assert!(table.verify_visiting(&options, || ()).0.is_sound());
+        assert!(table.verify_with(&options).is_sound());
         assert_eq!(progress.bytes(), blocks.iter().map(|block| block.size).sum::<u64>());
 
         let stopped = VerifyProgress::default();
         stopped.stop();
-        table.verify_visiting(&options.clone().progress(&stopped), || ());
+        table.verify_with(&options.clone().progress(&stopped));
         // Each thread has finished its first block.
         let first: u64 = blocks.iter().map(|block| block.size).max().unwrap();
         assert!(stopped.bytes() <= threads as u64 * first, "{}", stopped.bytes());

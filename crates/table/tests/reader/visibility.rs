@@ -50,7 +50,6 @@ fn cases() {
 #[derive(Default)]
 struct Tables {
     tables: Vec<Table>,
-    comparator: Comparator,
 }
 
 impl Tables {
@@ -64,12 +63,12 @@ impl Tables {
         let has_operator = !case.has("no-operator");
         let parts = case.input().split("table\n").skip(1);
         let tables = parts.map(|entries| table(entries, &comparator, has_operator)).collect();
-        Self { tables, comparator }
+        Self { tables }
     }
 
     fn options(&self, case: &Case) -> ReadOptions {
         let options = match case.bytes("prefix") {
-            Some(prefix) => ReadOptions::starting_with(&prefix, Some(&self.comparator)),
+            Some(prefix) => ReadOptions::default().prefix(prefix),
             None => match (case.bytes("from"), case.bytes("to")) {
                 (None, None) => ReadOptions::default(),
                 (Some(from), None) => ReadOptions::default().range(from..),

@@ -97,7 +97,7 @@ fn a_stale_tail() {
 #[test]
 fn damage_in_many_places() {
     let mut random = Random::new(3);
-    for checksum in ChecksumType::ALL {
+    for &checksum in ChecksumType::ALL {
         for version in [FormatVersion::V2, FormatVersion::V5, FormatVersion::V7] {
             let whole = Whole::new(&table(&options(version, checksum), small("key", 2000)));
             let mut bytes = whole.bytes.clone();

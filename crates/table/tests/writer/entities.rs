@@ -28,6 +28,7 @@ fn columns(bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>, bool)> {
             ColumnValue::Blob(blob) => {
                 (column.name.to_vec(), table.embedded_blob(blob).unwrap().to_vec(), true)
             }
+            other => panic!("{other:?}"),
         })
         .collect()
 }

@@ -160,7 +160,7 @@ impl Args {
     }
 
     fn measure(&self, set: &FilterSet) -> Report {
-        let modes: &[Mode] = if self.mode.is_empty() { &Mode::ALL } else { &self.mode };
+        let modes: &[Mode] = if self.mode.is_empty() { Mode::ALL } else { &self.mode };
         let progress =
             ProgressBar::items("measuring", Some((MIXES.len() * modes.len() * 2) as u64));
         let (mut rows, mut outside, mut positives, mut negatives) = (Vec::new(), 0, 0, 0);

@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn all_modes_measure_the_rate_and_dry_runs_probe_nothing() {
         let set = set();
-        for mode in Mode::ALL {
+        for &mode in Mode::ALL {
             let queries = Queries {
                 mode,
                 inside: 0.5,

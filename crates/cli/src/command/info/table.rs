@@ -2,7 +2,7 @@
 
 use std::io;
 
-use sstkit_inspect::{FilterReport, PropertyValue, TableInfo};
+use sstkit_inspect::{FilterReport, TableInfo};
 
 use crate::output::bar::{self, Part};
 use crate::output::page::{BAD, HEADING};
@@ -133,11 +133,7 @@ fn print_properties(page: &mut Page, info: &TableInfo) -> io::Result<()> {
     page.styled_line(HEADING, "properties")?;
     let mut grid = Grid::pairs();
     for (name, value) in &info.properties {
-        let value = match value {
-            PropertyValue::Number(number) => number.to_string(),
-            PropertyValue::Text(text) => text.clone(),
-        };
-        grid.pair(name, value);
+        grid.pair(name, value.to_string());
     }
     grid.print(page)
 }

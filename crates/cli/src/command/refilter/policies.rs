@@ -225,7 +225,7 @@ fn policy_of(kind: AllocatedKind, bits: f64) -> Result<FilterPolicy> {
     );
     Ok(match kind {
         AllocatedKind::Ribbon => FilterPolicy::Ribbon { bits_per_key, bloom_before_level: 0 },
-        AllocatedKind::Bloom | AllocatedKind::LevelDb => FilterPolicy::Bloom(bits_per_key),
+        _ => FilterPolicy::Bloom(bits_per_key),
     })
 }
 

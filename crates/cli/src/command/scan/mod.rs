@@ -326,9 +326,9 @@ impl Args {
 
     /// Which entries are selected.
     fn scan_options(&self, source: &Source) -> Result<ReadOptions> {
-        let order = source.comparator();
         let range = self.range.decoded(self.encoding)?;
-        Ok(range.scan_options(order).at(&self.snapshot.view(self.encoding, order)?))
+        let view = self.snapshot.view(self.encoding, source.comparator())?;
+        Ok(range.scan_options().at(&view))
     }
 
     fn direction(&self) -> Direction {

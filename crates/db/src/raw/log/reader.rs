@@ -53,6 +53,7 @@ sstkit_coding::debug_opaque!([R] LogReader<R>);
 
 /// What comes next in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LogEvent<'a> {
     /// A record.
     Record(LogRecord<'a>),
@@ -116,6 +117,7 @@ impl Fragments {
 
 /// What a log says about the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PredecessorWal {
     /// The number in its name.
     pub log_number: u64,

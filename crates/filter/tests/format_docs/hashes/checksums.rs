@@ -35,7 +35,7 @@ pub(super) fn vectors() -> String {
         "contents {}\n\nnumber  name       type byte 00  type byte 04\n",
         hex(&EMPTY_BLOCK)
     );
-    for checksum in ChecksumType::ALL {
+    for &checksum in ChecksumType::ALL {
         let [plain, lz4] = [0, 4].map(|byte| checksum.compute(&EMPTY_BLOCK, byte));
         let name = checksum.name();
         let _ = writeln!(out, "{:>6}  {name:<11}  {plain:08x}     {lz4:08x}", checksum as u8);

@@ -37,7 +37,7 @@ named_enum! {
 impl Codec {
     /// The codec stored as `byte` by RocksDB.
     pub fn from_byte(byte: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|&codec| codec as u8 == byte)
+        Self::ALL.iter().copied().find(|&codec| codec as u8 == byte)
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn names_come_back() {
-        for codec in Codec::ALL {
+        for &codec in Codec::ALL {
             let name = codec.to_string();
             assert_eq!(name.parse::<Codec>().unwrap(), codec);
             assert_eq!(name.to_lowercase().parse::<Codec>().unwrap(), codec);

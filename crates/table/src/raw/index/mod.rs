@@ -55,12 +55,13 @@ named_enum! {
 impl IndexKind {
     /// The kind stored as `number`.
     pub fn from_number(number: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|&kind| kind as u64 == number)
+        Self::ALL.iter().copied().find(|&kind| kind as u64 == number)
     }
 }
 
 /// How the entries of a table's index blocks are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct IndexFormat {
     /// How the index is built.
     pub kind: IndexKind,

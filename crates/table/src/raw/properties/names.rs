@@ -2,6 +2,7 @@
 
 /// How the value of a property is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PropertyEncoding {
     /// varint64.
     Varint,

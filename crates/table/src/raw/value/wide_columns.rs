@@ -37,6 +37,7 @@ pub struct WideColumn<'a> {
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ColumnValue<'a> {
     /// These bytes.
     Inline(&'a [u8]),

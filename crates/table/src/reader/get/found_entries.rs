@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::raw::{EntryKind, InternalKey};
 use crate::reader::open::core::Core;
 use crate::reader::value::Value;
-use crate::visibility::{ReadView, Record, Resolver, SeenEntry, Versions};
+use crate::visibility::{Column, ReadView, Record, Resolver, SeenEntry, Versions};
 
 /// Collects the visible entries of one key, newest first, until they determine its value.
 pub(crate) struct FoundEntries<'a> {
@@ -78,5 +78,12 @@ impl<'a> FoundEntries<'a> {
         let Some(versions) = self.versions.filter(Versions::is_visible) else { return Ok(None) };
         let record = self.core.record(self.key, &versions).map(Some);
         record.map_err(|error| self.core.blocks.in_file(error))
+    }
+
+    /// The columns of the key, if it has a value.
+    pub(crate) fn columns(self) -> Result<Option<Vec<Column>>> {
+        let Some(versions) = self.versions.filter(Versions::is_visible) else { return Ok(None) };
+        let columns = self.core.entity(self.key, &versions).map(Some);
+        columns.map_err(|error| self.core.blocks.in_file(error))
     }
 }

@@ -17,6 +17,7 @@ pub const DEFAULT_CACHE_SIZE: u64 = 8 << 20;
 
 /// The format of the keys of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum KeyForm {
     /// Detected: internal keys in RocksDB's tables; in LevelDB's, user keys if a key of the index
     /// cannot be an internal key.

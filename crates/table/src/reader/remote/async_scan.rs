@@ -78,7 +78,7 @@ impl<S: AsyncSource> AsyncScan<S> {
         options: &ReadOptions,
     ) -> Self {
         let max_length = source.preferred_read().read_ahead.max(1);
-        let mut options = options.clone();
+        let mut options = options.clone().in_order(table.comparator().ok());
         if options.lower_bound() == Bound::Unbounded
             && options.prefix_mode == PrefixMode::SamePrefix
         {

@@ -151,22 +151,21 @@ impl<S: AsyncSource> AsyncTable<S> {
 
     /// All keys and values, in order.
     pub fn iter(&self) -> AsyncScan<S> {
-        self.scan(&ReadOptions::default())
+        self.iter_with(&ReadOptions::default())
     }
 
     /// The keys and values of a range.
     pub fn range(&self, range: impl KeyBounds) -> AsyncScan<S> {
-        self.scan(&ReadOptions::default().range(range))
+        self.iter_with(&ReadOptions::default().range(range))
     }
 
     /// The keys that start with `start`, and their values: see [`Table::prefix`].
     pub fn prefix(&self, start: impl AsRef<[u8]>) -> AsyncScan<S> {
-        let order = self.table.comparator().ok();
-        self.scan(&ReadOptions::starting_with(start.as_ref(), order))
+        self.iter_with(&ReadOptions::default().prefix(start))
     }
 
     /// The keys and values that `options` select.
-    pub fn scan(&self, options: &ReadOptions) -> AsyncScan<S> {
+    pub fn iter_with(&self, options: &ReadOptions) -> AsyncScan<S> {
         AsyncScan::new(&self.source, &self.staged, &self.table, options)
     }
 

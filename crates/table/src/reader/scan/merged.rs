@@ -117,9 +117,24 @@ impl MergedTables {
         self.iter_with(&ReadOptions::default().range(range))
     }
 
+    /// Iterates over the keys that start with `start`: see [`Table::prefix`].
+    pub fn prefix(&self, start: impl AsRef<[u8]>) -> MergedIter {
+        self.iter_with(&ReadOptions::default().prefix(start))
+    }
+
     /// Like [`iter`](Self::iter), with options.
     pub fn iter_with(&self, options: &ReadOptions) -> MergedIter {
         MergedIter::new(self, options.clone())
+    }
+}
+
+/// Iterates over all keys and values.
+impl IntoIterator for &MergedTables {
+    type Item = Result<(Vec<u8>, Value)>;
+    type IntoIter = MergedIter;
+
+    fn into_iter(self) -> MergedIter {
+        self.iter()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::reader::read_options::ReadOptions;
 use crate::reader::remote::rounds::{MAX_KEYS_IN_ROUND, read_in_rounds};
 use crate::reader::scan::entries::Entry;
 use crate::reader::value::Value;
-use crate::visibility::{ReadView, Record};
+use crate::visibility::{Column, ReadView, Record};
 
 impl Table {
     /// The value of `key`, or `None` if the key is not found: a handle into its block, or a copy if
@@ -194,12 +194,46 @@ impl Table {
     /// # Ok::<(), sstkit_table::Error>(())
     /// ```
     pub fn get_record_with(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Record>> {
+        self.versions(key, options)?.record()
+    }
+
+    /// All columns of `key`, or `None` if the key is not found; for a plain value, only the default
+    /// column.
+    ///
+    /// ```
+    /// use sstkit_table::{Table, TableOptions, TableWriter};
+    ///
+    /// let mut bytes = Vec::new();
+    /// let mut writer = TableWriter::to_sink(&mut bytes, &TableOptions::rocksdb())?;
+    /// writer.put_entity(b"alice", &[(b"age", b"7"), (b"name", b"Alice")])?;
+    /// writer.finish()?;
+    ///
+    /// let columns = Table::from_bytes(bytes)?.get_entity(b"alice")?.unwrap();
+    /// assert_eq!(columns[0].name, "age");
+    /// assert_eq!(columns[1].value, "Alice");
+    /// # Ok::<(), sstkit_table::Error>(())
+    /// ```
+    pub fn get_entity(&self, key: &[u8]) -> Result<Option<Vec<Column>>> {
+        self.get_entity_with(key, &ReadOptions::default())
+    }
+
+    /// Like [`get_entity`](Self::get_entity), with options.
+    pub fn get_entity_with(
+        &self,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<Vec<Column>>> {
+        self.versions(key, options)?.columns()
+    }
+
+    /// The entries that determine what is visible of `key`, none of them left out.
+    fn versions<'a>(&'a self, key: &'a [u8], options: &'a ReadOptions) -> Result<FoundEntries<'a>> {
         self.check(options)?;
         let mut found = FoundEntries::new(&self.core, key, options.view());
         get(&self.core, &HashedKey::new(key), &mut WithOptions(options), |entry, value| {
             found.add_version(entry, value)
         })?;
-        found.record()
+        Ok(found)
     }
 
     /// All entries of `key`, newest first. Probes the filter.

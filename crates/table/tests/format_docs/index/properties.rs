@@ -52,7 +52,7 @@ fn value(dump: &mut Dump<'_>, name: &[u8], length: usize) {
         PropertyEncoding::Fixed64 => {
             u64::from_le_bytes(bytes.try_into().expect("eight")).to_string()
         }
-        PropertyEncoding::Digit | PropertyEncoding::Text => format!("\"{}\"", bytes.escape_ascii()),
+        _ => format!("\"{}\"", bytes.escape_ascii()),
     };
     dump.short(length, text);
 }

@@ -20,6 +20,7 @@ pub(super) fn property_names() -> String {
             PropertyEncoding::Fixed64 => "fixed64",
             PropertyEncoding::Digit => "digit",
             PropertyEncoding::Text => "text",
+            other => panic!("{other:?}"),
         };
         let mut line = format!("{short:<47}  {encoding:<8}  ");
         let indent = line.chars().count();

@@ -10,7 +10,7 @@ pub(super) fn versions() -> String {
     let mut out = String::from(
         "version  footer  index handle  index keys  index values  rocksdb.compression\n",
     );
-    for version in FormatVersion::ALL {
+    for &version in FormatVersion::ALL {
         let name = match version.number() {
             0 => "rocksdb6-fv0-full10-snappy.sst".to_owned(),
             1 => "rocksdb6-fv1-full7-zlib.sst".to_owned(),

@@ -1,6 +1,6 @@
 //! A table with one entry from its first byte to its last, and the end of one of LevelDB's.
 
-use sstkit_table::raw::{BlockHandle, BlockKind, IndexFormat, TableView};
+use sstkit_table::raw::{BlockHandle, BlockKind, TableView};
 
 use super::footers::dump_footer;
 use crate::annotated::Dump;
@@ -51,7 +51,8 @@ pub(super) fn end_of_leveldb() -> String {
         dump.note("index");
         let index = table.index_handle();
         let contents = table.block(BlockKind::Index, index).expect("an index");
-        let format = IndexFormat { user_keys: true, ..table.index_format() };
+        let mut format = table.index_format();
+        format.user_keys = true;
         dump_index(&mut dump, &contents, format, |entry| entry < 2);
         dump_trailer(&mut dump, table, index.offset as usize);
         dump.note("footer");

@@ -79,7 +79,7 @@ pub(crate) fn said(table: &TableView<'_>) -> TableOptions {
         options = options.block_align(true);
     }
     let codec = text(names::COMPRESSION);
-    let codec = Codec::ALL.into_iter().find(|known| known.name() == codec);
+    let codec = Codec::ALL.iter().copied().find(|known| known.name() == codec);
     with_compression(options, codec, &text(names::COMPRESSION_OPTIONS))
 }
 
