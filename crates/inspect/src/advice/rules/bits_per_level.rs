@@ -7,6 +7,10 @@ use crate::advice::filter_change::FilterChange;
 use crate::advice::situation::Situation;
 use crate::error::Result;
 
+/// LevelDB has one policy for all levels: filters that differ in size by less than this share are those
+/// that it has already.
+const SAME_SIZE: f64 = 0.01;
+
 /// Fewer wasted reads than this share of those of today are worth a change.
 const WORTH: f64 = 0.95;
 
@@ -16,6 +20,11 @@ pub(super) fn suggest(situation: &Situation<'_>) -> Result<Option<Suggestion>> {
     let (Some(bytes), Some(wasted_reads)) = (best.filter_bytes, best.wasted_reads) else {
         return Ok(None);
     };
+    if !situation.is_rocksdb()
+        && bytes.abs_diff(now.filter_bytes) as f64 <= SAME_SIZE * bytes as f64
+    {
+        return Ok(None);
+    }
     let is_budget = situation.options.budget.is_some();
     if !is_budget && wasted_reads > WORTH * now.wasted_reads {
         return Ok(None);
