@@ -77,15 +77,15 @@ fn a_leveldb_database_with_a_budget() {
 
         advice: Distribute the budget over the levels so that lookups waste the fewest reads: leveldb.BuiltinBloomFilter2:9 in level 0, leveldb.BuiltinBloomFilter2:5 in level 1, leveldb.BuiltinBloomFilter2:8 in level 2.
           memory of filters        6.0 KiB -> 4.0 KiB
-          wasted reads per lookup  0.0294 -> 0.1257
+          wasted reads per lookup  0.0294 -> 0.1265
 
-        best filters in this memory: 4.0 KiB, 0.1257 wasted reads per lookup of a key that is not found
+        best filters in this memory: 4.0 KiB, 0.1265 wasted reads per lookup of a key that is not found
           level  policy                         filters  false positives  wasted reads
-          0      leveldb.BuiltinBloomFilter2:9  1.4 KiB          0.940 %        0.0188
+          0      leveldb.BuiltinBloomFilter2:9  1.4 KiB          0.936 %        0.0187
           1      leveldb.BuiltinBloomFilter2:5  2.0 KiB           9.16 %        0.0916
-          2      leveldb.BuiltinBloomFilter2:8    633 B           1.54 %        0.0153
+          2      leveldb.BuiltinBloomFilter2:8    633 B           1.63 %        0.0162
           now: sst refilter databases/leveldb-bloom-snappy -o databases/leveldb-bloom-snappy.new --per-level 0=leveldb.BuiltinBloomFilter2:9 --per-level 1=leveldb.BuiltinBloomFilter2:5 --per-level 2=leveldb.BuiltinBloomFilter2:8
-          options (3.8 KiB, 0.1915 wasted reads): filter_policy = NewBloomFilterPolicy(6);
+          options (3.8 KiB, 0.1942 wasted reads): filter_policy = NewBloomFilterPolicy(6);
 
         wasted reads per lookup, by memory of filters
             4.0e0 |* o o
@@ -99,8 +99,8 @@ fn a_leveldb_database_with_a_budget() {
            1.9e-2 |                                ** * o
                   |                                     * * o o
                   |                                         * * *
-                  |                                               * * o
-           1.3e-3 |                                                   * * * * o o
+                  |                                               * * *
+           1.3e-3 |                                                     * * * o o
                   |                                                           * * *
                   '----------------------------------------------------------------
                    0 B                                                     12.0 KiB

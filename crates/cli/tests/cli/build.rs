@@ -274,7 +274,7 @@ fn nothing_is_left_of_what_fails() {
         sst: TMP/there.sst: not a directory
         sst: TMP/there.sst: is a file, but several tables need a directory
         sst: --max-file-size must be 1 or more
-        sst: /proc: not found: No such file or directory (os error 2)
+        sst: /proc/new.sst: not found: No such file or directory (os error 2)
     "#]].assert_eq(&all);
     assert_eq!(fs::read_to_string(&there).expect("text"), "not to be touched");
     assert_eq!(run_with(RECORDS.as_bytes(), &["build", "-", "-o", &there, "--force"]).status, 0);

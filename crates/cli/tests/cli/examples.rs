@@ -39,7 +39,7 @@ fn home() -> tempfile::TempDir {
     ] {
         copy_folder(&testdata(golden), &home.join(name));
     }
-    for name in ["000011.sst", "a.sst", "b.sst", "old.sst", "new.sst"] {
+    for name in ["000011.sst", "a.sst", "b.sst", "old.sst", "new.sst", "part-1.sst"] {
         fs::copy(testdata("tables/fv7-bloom10.sst"), home.join(name)).expect("copied");
     }
     fs::copy(testdata("tables/leveldb-table-bloom10-c0.ldb"), home.join("000005.ldb"))

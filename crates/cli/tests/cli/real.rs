@@ -262,12 +262,9 @@ fn the_own_directory_as_that_of_the_logs_is_no_loss() {
         let file = file.unwrap();
         fs::copy(file.path(), database.join(file.file_name())).unwrap();
     }
-    let is_log = |name: &Path| name.extension().is_some_and(|it| it == "log");
     for file in fs::read_dir(&database).unwrap().map(|it| it.unwrap().path()) {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        if is_log(&file) {
-            fs::remove_file(&file).unwrap();
-        } else if name.starts_with("OPTIONS-") {
+        if name.starts_with("OPTIONS-") {
             let text = fs::read_to_string(&file).unwrap();
             let lines = text.lines().map(|line| match line.trim().split_once('=') {
                 Some(("rocksdb_version", _)) => "  rocksdb_version=6.20.3",

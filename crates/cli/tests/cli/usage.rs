@@ -40,7 +40,7 @@ fn mistyped_names_have_suggestions() {
         sst: invalid value 'ztsd:3' for '--compression <CODEC[:LEVEL]>': unknown compression "ztsd" (expected none, snappy, zlib, bzip2, lz4, lz4hc, zstd); did you mean "zstd"?
         sst: invalid value 'crc32' for '--checksum <NAME>': unknown checksum "crc32" (expected none, crc32c, xxhash, xxhash64, xxh3); did you mean "crc32c"?
         sst: invalid value 'twolevel' for '--index <KIND>': unknown index "twolevel" (expected binary, hash, two-level, first-key); did you mean "two-level"?
-        sst: invalid value 'rocksdb.ReverseByteWiseComparator' for '--comparator <NAME>': unknown comparator "rocksdb.ReverseByteWiseComparator" (expected leveldb.BytewiseComparator, rocksdb.ReverseBytewiseComparator, leveldb.BytewiseComparator.u64ts, rocksdb.ReverseBytewiseComparator.u64ts); did you mean "rocksdb.ReverseBytewiseComparator"?
+        sst: invalid value 'rocksdb.ReverseByteWiseComparator' for '--comparator <[NAME=]ORDER>': unknown comparator "rocksdb.ReverseByteWiseComparator" (expected bytewise, reverse, bytewise.u64ts, reverse.u64ts, shortlex, little-endian, ignore-case, idb_cmp1, a name that the engines have for one, or NAME=ORDER); did you mean "rocksdb.ReverseBytewiseComparator"?
         sst: invalid value '4XB' for '--block-size <SIZE>': "4XB" is not a size (expected bytes, or a number with K, M or G)
         sst: invalid value '8' for '--format-version <N>': "8" is not a supported format version (expected 0 to 7)
         sst: databases/rocksdb-column-families: no column family "mata" (found default, meta, événements); did you mean "meta"?
@@ -89,7 +89,7 @@ fn names_of_ldb_and_sst_dump_have_tips() {
 fn contradictions_and_missing_things() {
     let all = [
         &["scan", "tables/none.sst"][..],
-        &["scan", "keys"],
+        &["scan", "compaction"],
         &["layout", "databases/rocksdb-blobs"],
         &["info", "/dev/null"],
         &["scan", "tables/README.md"],
@@ -104,7 +104,7 @@ fn contradictions_and_missing_things() {
         &["build", "-", "-o", "x.sst", "--threads", "0"],
         &["build", "-", "-o", "x.sst", "--input-format", "parquet"],
         &["compact", "tables/types-all.sst", "tables/reverse-comparator.sst", "-o", "x.sst"],
-        &["refilter", "keys", "-o", "x", "--filter", "none"],
+        &["refilter", "compaction", "-o", "x", "--filter", "none"],
         &["bench", "filter", "--filter", "leveldb.BuiltinBloomFilter2:10"],
         &["bench", "filter", "--filter", "none"],
     ]
@@ -112,7 +112,7 @@ fn contradictions_and_missing_things() {
     .join("\n");
     expect![[r#"
         sst: tables/none.sst: No such file or directory (os error 2)
-        sst: keys: not a database (no CURRENT file) and no tables
+        sst: compaction: not a database (no CURRENT file) and no tables
         sst: databases/rocksdb-blobs: is a directory; pass one of its table files
         sst: /dev/null: neither a regular file nor a directory
         sst: tables/README.md: the footer at offset 2774 is corrupt: not a table, or truncated: unknown magic number (expected 57fb808b247547db or f7cff485b741e288, found 61746f7273207c0a)
@@ -127,7 +127,7 @@ fn contradictions_and_missing_things() {
         sst: --threads must be 1 or more
         sst: Parquet cannot be read from standard input: pass a file
         sst: invalid argument: cannot merge tables with different comparators (rocksdb.ReverseBytewiseComparator and leveldb.BytewiseComparator)
-        sst: keys: not a database (no CURRENT file) and no tables
+        sst: compaction: not a database (no CURRENT file) and no tables
         sst: leveldb.BuiltinBloomFilter2:10 builds a small filter for each 2 KiB of a table: use `sst bench table` to measure it
         sst: the filter policy none builds no full filters"#]].assert_eq(&all);
 }
