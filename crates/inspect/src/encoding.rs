@@ -377,7 +377,8 @@ mod tests {
             assert!(decode(wrong).is_err(), "{wrong}");
         }
         assert_eq!(Encoding::Hex.decode("fF").unwrap(), [0xff]);
-        for wrong in ["1", "0g", "0x00"] {
+        assert_eq!(Encoding::Hex.decode("0xfF").unwrap(), [0xff]);
+        for wrong in ["1", "0g", "0x0", "x00"] {
             assert!(Encoding::Hex.decode(wrong).is_err(), "{wrong}");
         }
         assert!(Encoding::Base64.decode("?").is_err());
