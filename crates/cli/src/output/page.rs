@@ -51,7 +51,7 @@ pub(crate) const BAD: Style = anstyle::AnsiColor::Red.on_default().bold();
 enum Destination {
     Stdout(BackgroundWriter<Stdout>),
     /// The file is `None` once it is complete.
-    File(OutputPath, Option<FileSink>),
+    File(OutputPath, Option<Box<FileSink>>),
 }
 
 impl Destination {
@@ -112,7 +112,7 @@ impl Page {
     ) -> io::Result<Self> {
         let file = FileSink::new(target.create()?, compression)?;
         Ok(Self {
-            out: Destination::File(target, Some(file)),
+            out: Destination::File(target, Some(Box::new(file))),
             buffer: Vec::new(),
             colour: false,
             is_terminal: false,

@@ -418,8 +418,8 @@ fn ldb_opens_what_is_written_for_its_version() {
     }
     let version = Command::new("ldb").arg("--version").output().expect("ldb runs").stdout;
     let version = String::from_utf8_lossy(&version).into_owned();
-    let digits = version.split(|it: char| !it.is_ascii_digit() && it != '.');
-    let version = digits.filter(|it| it.contains('.')).last().expect("a version").to_owned();
+    let mut digits = version.split(|it: char| !it.is_ascii_digit() && it != '.');
+    let version = digits.rfind(|it| it.contains('.')).expect("a version").to_owned();
     let (major_minor, _) = version.rsplit_once('.').expect("three numbers");
     let folder = tempfile::tempdir().expect("a folder");
     for name in [

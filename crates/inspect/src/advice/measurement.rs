@@ -114,6 +114,9 @@ pub(super) fn measure(
     Ok(measured)
 }
 
+/// For each level the files in whose range keys were, and those that were read.
+type FilesRead = BTreeMap<u32, (u64, u64)>;
+
 /// Lookups in a column family.
 struct Pass<'p> {
     family: &'p ColumnFamily,
@@ -127,7 +130,7 @@ struct Pass<'p> {
 impl Pass<'_> {
     /// The number of lookups; for each level the files in whose range the keys were, and those that were
     /// read.
-    fn not_found(&mut self) -> Result<(u64, BTreeMap<u32, (u64, u64)>)> {
+    fn not_found(&mut self) -> Result<(u64, FilesRead)> {
         let before = files_read(&self.family.stats());
         let mut lookups = 0;
         for number in 0..self.count {
@@ -186,7 +189,7 @@ impl Pass<'_> {
 }
 
 /// For each level the files in whose range keys were, and those that a filter did not rule out.
-fn files_read(stats: &Stats) -> BTreeMap<u32, (u64, u64)> {
+fn files_read(stats: &Stats) -> FilesRead {
     let of_level = |level: &sstkit_db::LevelStats| {
         let probes: u64 = level.files.iter().map(|file| file.lookups).sum();
         let ruled_out = [Ticker::BloomFilterUseful, Ticker::BloomFilterPrefixUseful];
