@@ -2,6 +2,7 @@
 
 /// As in `std`.
 pub(crate) trait Float {
+    fn ceil(self) -> Self;
     fn exp(self) -> Self;
     fn exp2(self) -> Self;
     fn ln(self) -> Self;
@@ -13,6 +14,10 @@ pub(crate) trait Float {
 }
 
 impl Float for f64 {
+    fn ceil(self) -> Self {
+        libm::ceil(self)
+    }
+
     fn exp(self) -> Self {
         libm::exp(self)
     }

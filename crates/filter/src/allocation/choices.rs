@@ -5,6 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{AllocatedKind, FilteredLevel};
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
 use crate::policy::{BitsPerKey, BuildContext, FilterPolicy};
 
 /// Up to here in hundredths of a bit, beyond in tenths.
