@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     }
     ensure!(
         args.quick || args.noisy || !machine.noise.is_too_much(),
-        "the machine is busy with something else: {}; --noisy measures all the same",
+        "the machine is busy with something else: {}; --noisy measures nevertheless",
         machine.noise
     );
     workload::run(&mut session, &args)?;

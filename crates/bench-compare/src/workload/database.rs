@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::settings::{CacheSize, Codec, PREFIX};
 use crate::{ours, rocks};
 
-/// Each level, the last one first: it has one of so many entries, in so many files.
+/// Each level, the last one first: `(1000, 1)` has every thousandth entry, in one file.
 const LEVELS: [(usize, usize); 3] = [(1, 40), (10, 9), (1000, 1)];
 /// What names begin with.
 const OF: &str = "database ";

@@ -191,7 +191,7 @@ pub(crate) fn find_tables(
 
 /// What says that logs are missing, though OPTIONS names no directory that is missing: that the
 /// MANIFEST tracks them, or that there is nothing at all. A log number alone says nothing: after a
-/// recovery it may be that of a log that was never written to.
+/// recovery it is often that of a log that was never written to.
 pub(super) fn lost_logs(
     database: &Path,
     state: &ManifestState,

@@ -49,6 +49,7 @@ pub(crate) fn log_number(path: &Path) -> Result<u64> {
 ///     match step {
 ///         LogStep::Record => println!("{}: {} bytes", log.record().offset, log.record().payload.len()),
 ///         LogStep::Problem(problem) => println!("{}: {}", problem.offset, problem.kind),
+///         _ => {}
 ///     }
 /// }
 /// println!("{:?}", log.finish().status);

@@ -19,20 +19,19 @@ mod bulk_folder;
 mod live_files;
 mod log_contents;
 mod log_file;
+mod overlap;
 mod report;
 mod single_file;
 mod source_order;
 mod table_check;
 
-use std::cmp::Ordering;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use sstkit_coding::fixed::decode_fixed64;
 use sstkit_coding::setters;
-use sstkit_table::raw::{Engine, InternalKey};
-use sstkit_table::{Comparator, KeyExcerpt, Table, VerifyOptions, VerifyProgress};
+use sstkit_table::raw::Engine;
+use sstkit_table::{KeyExcerpt, Table, VerifyOptions, VerifyProgress};
 
 use self::blob_references::{BlobReferences, ReferenceCheck, missing_blob_files};
 use self::live_files::LiveFiles;
@@ -40,6 +39,7 @@ pub use self::log_contents::LogContents;
 use self::log_contents::{verify_log, verify_manifest};
 pub(crate) use self::log_file::log_number;
 pub use self::log_file::{LogFile, LogStep};
+use self::overlap::check_overlap;
 pub use self::report::{FileVerification, VerifyProblem, VerifyStatus};
 pub(crate) use self::single_file::verify_blobs;
 #[cfg(any(unix, windows))]
@@ -53,7 +53,7 @@ use crate::error::{Error, ErrorKind};
 use crate::file_kind::FileKind;
 use crate::file_system;
 use crate::raw::{BlobFileMetaData, ColumnFamilyState, FileName};
-use crate::version::{Run, TableFile};
+use crate::version::TableFile;
 
 /// The number of threads that verify a table, unless it is given.
 fn threads() -> usize {
@@ -450,56 +450,4 @@ fn exists(path: &Path) -> bool {
 fn is_not_found(error: &Error) -> bool {
     let cause = error.get_ref().and_then(|it| it.downcast_ref());
     error.kind() == ErrorKind::NotFound || cause.is_some_and(is_not_found)
-}
-
-/// The key ranges of neighbours may share at most a user key.
-fn check_overlap(family: &ColumnFamilyData, run: &Run, report: &mut FileVerification) {
-    let order = family.keys.comparator();
-    for pair in run.files.windows(2) {
-        let (before, after) = (&pair[0].meta, &pair[1].meta);
-        if compare(order, &before.largest, &after.smallest) != Ordering::Less {
-            report.add(VerifyProblem::damage(format!(
-                "tables {} and {} overlap in level {} of column family {:?}",
-                before.number, after.number, run.level, family.name
-            )));
-        }
-    }
-}
-
-/// Compares internal keys; those that are too short, by their bytes.
-fn compare(order: &Comparator, a: &[u8], b: &[u8]) -> Ordering {
-    const TAIL: usize = InternalKey::TAIL_LENGTH;
-    match (a.split_last_chunk::<TAIL>(), b.split_last_chunk::<TAIL>()) {
-        (Some((user_a, tail_a)), Some((user_b, tail_b))) => order
-            .compare(user_a, user_b)
-            .then_with(|| decode_fixed64(*tail_b).cmp(&decode_fixed64(*tail_a))),
-        _ => a.cmp(b),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use sstkit_table::raw::EntryKind;
-
-    use super::*;
-
-    fn internal(user_key: &[u8], sequence: u64) -> Vec<u8> {
-        let mut key = Vec::new();
-        InternalKey { user_key, sequence, kind: EntryKind::Value }.encode_to(&mut key);
-        key
-    }
-
-    #[test]
-    fn internal_keys_are_in_order() {
-        let order = Comparator::Bytewise;
-        for (a, b, expected) in [
-            (internal(b"a", 1), internal(b"b", 9), Ordering::Less),
-            (internal(b"a", 9), internal(b"a", 1), Ordering::Less),
-            (internal(b"a", 1), internal(b"a", 1), Ordering::Equal),
-            (internal(b"ab", 1), internal(b"a", 1), Ordering::Greater),
-            (b"x".to_vec(), b"y".to_vec(), Ordering::Less),
-        ] {
-            assert_eq!(compare(&order, &a, &b), expected);
-        }
-    }
 }

@@ -60,7 +60,7 @@ pub(crate) struct Run {
     pub(crate) files: Vec<Arc<TableFile>>,
     /// The last keys of the files, if there are several and keys are in bytewise order.
     bounds: Option<RunBounds>,
-    /// So many files, from the first one on, are known to have no range tombstones.
+    /// The number of files, from the first one on, that are known to have no range tombstones.
     free_of_tombstones: AtomicUsize,
     counters: StripedCounters<2>,
 }

@@ -344,7 +344,15 @@ fn abandoned_requests_lock_nobody_out() {
         gone.write_all(head(&server, "GET", &target, "").as_bytes()).unwrap();
         gone.shutdown(Shutdown::Both).unwrap();
     }
-    assert_eq!(server.get("/0/table.json").status, 200);
+    // Connections count until the server has noticed that nobody is there.
+    let is_answered = || match server.get("/0/table.json").status {
+        200 => true,
+        _ => {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            false
+        }
+    };
+    assert!((0..100).any(|_| is_answered()));
 }
 
 /// A table with keys of megabytes that take a few bytes of the file.

@@ -27,6 +27,7 @@ use crate::error::Result;
 ///     match event {
 ///         LogEvent::Record(record) => assert_eq!(record.payload, b"hello"),
 ///         LogEvent::Problem(problem) => assert!(problem.kind.is_torn_tail()),
+///         _ => {}
 ///     }
 /// }
 /// # Ok::<(), sstkit_db::Error>(())
