@@ -48,7 +48,7 @@ fn turn() -> f64 {
 impl fmt::Display for Noise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (noise, limit) = (self.0 * 100.0, LIMIT * 100.0);
-        write!(f, "{noise:.1}% (a tenth of the time is at least so much slower; limit {limit}%)")
+        write!(f, "{noise:.1}% (the slowest tenth of equal work, beside the median; limit {limit}%)")
     }
 }
 

@@ -127,7 +127,7 @@ pub(crate) fn memoized(
     use alloc::collections::BTreeMap;
     use std::sync::{Mutex, PoisonError};
 
-    /// Of all filters that anyone wanted, no more than this.
+    /// The most rates that are kept.
     const MOST: usize = 1 << 16;
     static KNOWN: Mutex<BTreeMap<(&str, Simulated), f64>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

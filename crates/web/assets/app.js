@@ -192,7 +192,7 @@ function listen() {
   });
 }
 
-// The server has made a cookie of the token: it need not stay where addresses are shared and remembered.
+// The server has made a cookie of the token: it need not stay in the address, which is shared and kept in the history.
 function forgetToken() {
   if (isReport()) return;
   const url = new URL(location.href);

@@ -8,9 +8,9 @@
 //!
 //! The key is hashed once for all filters, and their cache misses overlap. A range tombstone deletes
 //! everything older, so the tombstones of a source are checked before its entries, and one over the
-//! key ends the lookup after its source. A value or a deletion ends it, too: newer sources take precedence (see
-//! [`Recency`]). If the order of the sources is unknown, all of them are searched, and their
-//! entries are sorted at the end.
+//! key ends the lookup after its source. A value or a deletion ends it, too: newer sources take
+//! precedence (see [`Recency`]). If the order of the sources is unknown, all of them are searched,
+//! and their entries are sorted at the end.
 
 use std::cmp::Reverse;
 use std::sync::Arc;

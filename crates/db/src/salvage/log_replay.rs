@@ -318,7 +318,7 @@ fn unused_writes(
     log_number: impl Fn(u32) -> u64,
     is_exact: bool,
 ) -> Result<Vec<UnusedWrites>> {
-    // Those of a column family that was dropped are not missed, nor are those that are in tables.
+    // Writes to a column family that was dropped are not lost, nor are those that are in tables.
     let flushed = |family| flushed(family).filter(|_| !is_exact && !scan.has_transactions);
     let families: BTreeMap<u32, _> = families
         .iter()

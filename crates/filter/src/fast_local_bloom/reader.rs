@@ -37,8 +37,7 @@ impl FastLocalBloomReader {
 
     #[inline]
     pub(crate) fn may_contain(&self, data: &[u8], hash: u64) -> bool {
-        // Few instructions matter: while a block is read from memory, the next queries begin only as
-        // far as they fit into the processor.
+        // Without a slice of the blocks, which would take further instructions for its bounds.
         let index = fast_range32(hash as u32, self.num_blocks);
         match data.as_chunks().0.get(index as usize) {
             Some(block) => self.kernel.bloom_contains(block, (hash >> 32) as u32, self.probes),

@@ -260,6 +260,14 @@ fn options_of_leveldb_are_members() {
     assert!(options.starts_with("filter_policy = NewBloomFilterPolicy("), "{options}");
 }
 
+/// The levels of a database, and what evaluates filters for them.
+fn allocator(path: &Path) -> (FilterLevels, FilterAllocator) {
+    let filters = FilterLevels::of(&open(path), &PlannedKeys::default()).unwrap();
+    let shapes: Vec<FilteredLevel> = filters.levels.iter().map(|it| it.shape.clone()).collect();
+    let allocator = FilterAllocator::new(&shapes, AllocationOptions::default().kinds(&[]));
+    (filters, allocator)
+}
+
 /// No other distribution of the memory is better by more than 1 %: tried from the advised one on, with
 /// steps of all sizes, and from random ones.
 #[test]
@@ -268,9 +276,7 @@ fn the_budget_is_distributed_as_by_a_numeric_search() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     made.write(&path);
-    let filters = FilterLevels::of(&open(&path), &PlannedKeys::default()).unwrap();
-    let shapes: Vec<FilteredLevel> = filters.levels.iter().map(|it| it.shape.clone()).collect();
-    let allocator = FilterAllocator::new(&shapes, AllocationOptions::default().kinds(&[]));
+    let (_, allocator) = allocator(&path);
     let mut random = Random::new(3);
     for budget in [20_000, 40_000, 80_000] {
         let advice = advice(&path, &AdviceOptions::default().budget(budget));
@@ -330,9 +336,7 @@ fn the_budget_is_distributed_as_by_the_lagrangian() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("database");
         made.write(&path);
-        let filters = FilterLevels::of(&open(&path), &PlannedKeys::default()).unwrap();
-        let shapes: Vec<FilteredLevel> = filters.levels.iter().map(|it| it.shape.clone()).collect();
-        let allocator = FilterAllocator::new(&shapes, AllocationOptions::default().kinds(&[]));
+        let (filters, allocator) = allocator(&path);
         let keys: u64 = filters.levels.iter().map(|level| level.keys).sum();
         for bits in [3, 6, 10, 14] {
             let budget = keys * bits / 8;

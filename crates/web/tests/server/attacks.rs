@@ -332,7 +332,7 @@ fn extreme_numbers_are_answered() {
     assert_eq!(rate, 1.0, "{rate}");
 }
 
-/// Work that nobody waits for ends, and keeps no permit.
+/// Work for clients that are gone ends, and keeps no permit.
 #[test]
 fn abandoned_requests_lock_nobody_out() {
     let server = Running::serve(&[TABLE]);
@@ -344,7 +344,7 @@ fn abandoned_requests_lock_nobody_out() {
         gone.write_all(head(&server, "GET", &target, "").as_bytes()).unwrap();
         gone.shutdown(Shutdown::Both).unwrap();
     }
-    // Connections count until the server has noticed that nobody is there.
+    // Connections count until the server has noticed that the client is gone.
     let is_answered = || match server.get("/0/table.json").status {
         200 => true,
         _ => {

@@ -22,8 +22,8 @@ use super::super::BloomBlock;
 use super::avx2::POWERS;
 use crate::batch::BATCH;
 
-/// Probes for hashes in eights: up to eight for each, one for each 1 in `ones`. Prefetches the blocks of a batch, then probes
-/// them.
+/// Probes for hashes in eights: up to eight for each, one for each 1 in `ones`. Prefetches the blocks of
+/// a batch, then probes them.
 #[target_feature(enable = "avx512f")]
 pub(super) fn contains_eights(
     blocks: &[BloomBlock],
