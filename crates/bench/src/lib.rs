@@ -13,6 +13,7 @@
 //! | [`counts`] | instructions of the hot paths, of tables and databases, too |
 //! | [`numbers`] | tables in documents, printed from recorded runs |
 //! | [`refilter_run`], [`diff_run`], [`serve_run`] | `sst refilter` beside `cp`; `sst diff` beside `cat`; `sst serve` under load |
+//! | [`run_arguments`] | arguments and records of these programs |
 //! | `remote_run` | scans of tables on a server with latency, beside downloads; feature `remote` |
 //! | [`salvage_comparison`] | what is saved of damaged databases, beside the engines' own repair |
 //!
@@ -43,6 +44,7 @@ pub mod record;
 pub mod refilter_run;
 #[cfg(feature = "remote")]
 pub mod remote_run;
+pub mod run_arguments;
 pub mod salvage_comparison;
 pub mod serve_run;
 pub mod subject;

@@ -7,31 +7,25 @@
 //! ```
 
 use std::error::Error;
-use std::fs;
 use std::path::PathBuf;
 
+use sstkit_bench::run_arguments::read_arguments;
 use sstkit_bench::serve_run::{ServeRun, Settings};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut settings = Settings::default();
-    let mut json = None;
-    let mut arguments = std::env::args().skip(1);
-    while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name} has no value"))?;
-        match name.as_str() {
+    let file = read_arguments(|name, value| {
+        match name {
             "--command" => settings.command = PathBuf::from(value),
             "--database" => settings.database = PathBuf::from(value),
             "--rate" => settings.rate = value.parse()?,
             "--seconds" => settings.seconds = value.parse()?,
             "--clients" => settings.clients = value.parse()?,
-            "--json" => json = Some(PathBuf::from(value)),
-            _ => return Err(format!("{name}: unknown argument").into()),
+            _ => return Ok(false),
         }
-    }
-    let record = serde_json::to_string_pretty(&ServeRun::measure(&settings)?.to_json())? + "\n";
-    print!("{record}");
-    if let Some(path) = json {
-        fs::write(path, record)?;
-    }
-    Ok(())
+        Ok(true)
+    })?;
+    let record = ServeRun::measure(&settings)?.to_json();
+    println!("{}", serde_json::to_string_pretty(&record)?);
+    file.write(&record)
 }

@@ -5,25 +5,25 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::fields::Fields as _;
+
 pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
     let mut text = String::from(
         "| run | both tables | load | `cat` | `sst diff` | time relative to `cat` | peak memory |\n\
          |---|--:|---|--:|--:|--:|--:|\n",
     );
     for record in records {
-        let date = record["date"].as_str().ok_or("a record has no date")?;
-        let load = record["load"].as_str().ok_or("a record has no load")?;
-        let bytes = record["bytes"].as_f64().ok_or("a record has no size")?;
-        for round in record["rounds"].as_array().into_iter().flatten() {
-            let number =
-                |name: &str| round[name].as_f64().ok_or_else(|| format!("a round has no {name}"));
-            let (cat, diff) = (number("cat_seconds")?, number("diff_seconds")?);
+        let date = record.text("date")?;
+        let load = record.text("load")?;
+        let bytes = record.number("bytes")?;
+        for round in record.list("rounds")? {
+            let (cat, diff) = (round.number("cat_seconds")?, round.number("diff_seconds")?);
             writeln!(
                 text,
                 "| {date} | {:.2} GB | {load} | {cat:.2} s | {diff:.2} s | {:.2} | {:.0} MiB |",
                 bytes / 1e9,
                 diff / cat,
-                number("diff_peak_bytes")? / f64::from(1 << 20),
+                round.number("diff_peak_bytes")? / f64::from(1 << 20),
             )?;
         }
     }

@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::fields::Fields as _;
+
 pub(super) fn table(record: &Value) -> Result<String, Box<dyn Error>> {
     let targets = record["targets"].as_object().ok_or("fuzz.json has no targets")?;
     let mut text = String::from("| target | executions |\n|---|--:|\n");
     let mut total = 0;
     for (name, run) in targets {
-        let executions = run["executions"].as_u64().ok_or_else(|| format!("{name}: executions"))?;
+        let executions = run.count("executions").map_err(|error| format!("{name}: {error}"))?;
         total += executions;
         let _ = writeln!(text, "| `{name}` | {} |", grouped(executions));
     }

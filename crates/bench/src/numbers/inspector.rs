@@ -5,14 +5,16 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::fields::Fields as _;
+
 pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
     let mut text = String::from(
         "| run | | elapsed: median | longest | page's thread: median |\n|---|---|--:|--:|--:|\n",
     );
     for record in records {
-        let date = record["date"].as_str().ok_or("a record has no date")?;
-        let runs = record["runs"].as_array().ok_or("a record has no runs")?;
-        let bytes = record["database"]["bytes"].as_f64().ok_or("a record has no database")?;
+        let date = record.text("date")?;
+        let runs = record.list("runs")?;
+        let bytes = record["database"].number("bytes")?;
         let views = runs.iter().filter_map(|run| run["views"].as_array()).flatten();
         let views: Vec<f64> = views.filter_map(|view| view["map_ms"].as_f64()).collect();
         let (median, longest) = median_and_longest(views).ok_or("a record has no views")?;
@@ -23,7 +25,7 @@ pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
         )?;
         let interactions = || runs.iter().filter_map(|run| run["interactions"].as_array());
         for first in interactions().next().ok_or("a record has no interactions")? {
-            let name = first["interaction"].as_str().ok_or("an interaction has no name")?;
+            let name = first.text("interaction")?;
             let all = || interactions().flatten().filter(|it| it["interaction"] == name);
             let times = |field: &str| all().filter_map(|it| it[field].as_f64()).collect();
             let (median, longest) =

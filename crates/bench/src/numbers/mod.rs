@@ -11,6 +11,7 @@
 
 mod comparisons;
 mod diff;
+mod fields;
 mod fuzzing;
 mod goals;
 mod inspector;

@@ -5,27 +5,27 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::fields::Fields as _;
+
 pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
     let mut text = String::from(
         "| run | bytes | new filter | `cp` | `cp` and `sync` | `sst refilter` | speed relative to \
          `cp` | peak memory |\n|---|--:|---|--:|--:|--:|--:|--:|\n",
     );
     for record in records {
-        let date = record["date"].as_str().ok_or("a record has no date")?;
-        let filter = record["filter"].as_str().ok_or("a record has no filter")?;
-        let bytes = record["bytes"].as_f64().ok_or("a record has no size")?;
-        for round in record["rounds"].as_array().into_iter().flatten() {
-            let number =
-                |name: &str| round[name].as_f64().ok_or_else(|| format!("a round has no {name}"));
-            let (cp, refilter) = (number("cp_seconds")?, number("refilter_seconds")?);
+        let date = record.text("date")?;
+        let filter = record.text("filter")?;
+        let bytes = record.number("bytes")?;
+        for round in record.list("rounds")? {
+            let (cp, refilter) = (round.number("cp_seconds")?, round.number("refilter_seconds")?);
             writeln!(
                 text,
                 "| {date} | {:.1} GB | `{filter}` | {cp:.1} s | {:.1} s | {refilter:.1} s | {:.2} | \
                  {:.0} MiB |",
                 bytes / 1e9,
-                number("cp_and_sync_seconds")?,
+                round.number("cp_and_sync_seconds")?,
                 cp / refilter,
-                number("refilter_peak_bytes")? / f64::from(1 << 20),
+                round.number("refilter_peak_bytes")? / f64::from(1 << 20),
             )?;
         }
     }

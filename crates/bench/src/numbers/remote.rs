@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::fields::Fields as _;
+
 /// Of each measurement the median, as a bandwidth; of the scans also their share of the bandwidths of both downloads.
 pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
     let mut text = String::from(
@@ -12,13 +14,12 @@ pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
          |---|--:|---|--:|--:|--:|--:|\n",
     );
     for record in records {
-        let date = record["date"].as_str().ok_or("a record has no date")?;
-        let load = record["load_average"].as_str().ok_or("a record has no load")?;
-        for table in record["tables"].as_array().ok_or("a record has no tables")? {
-            let megabytes = table["bytes"].as_f64().ok_or("a table has no size")? / 1e6;
+        let date = record.text("date")?;
+        let load = record.text("load_average")?;
+        for table in record.list("tables")? {
+            let megabytes = table.number("bytes")? / 1e6;
             let bandwidth = |name: &str| -> Result<f64, Box<dyn Error>> {
-                let seconds = table["seconds"][name].as_array();
-                let seconds = seconds.ok_or_else(|| format!("a table has no {name}"))?;
+                let seconds = table["seconds"].list(name)?;
                 let mut seconds: Vec<f64> = seconds.iter().filter_map(Value::as_f64).collect();
                 seconds.sort_by(f64::total_cmp);
                 let median = seconds.get(seconds.len() / 2);
@@ -33,7 +34,7 @@ pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
             writeln!(
                 text,
                 "| {date}, load {load} | {megabytes:.0} MB | {} | {one:.0} MB/s | {four:.0} MB/s | {} | {} |",
-                table["index"].as_str().unwrap_or_default(),
+                table.text("index")?,
                 shares("scan")?,
                 shares("stream")?,
             )?;

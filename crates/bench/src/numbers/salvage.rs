@@ -5,18 +5,18 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::fields::Fields as _;
 use super::fuzzing::grouped;
 
 pub(super) fn table(record: &Value) -> Result<String, Box<dyn Error>> {
-    let results = record["results"].as_array().ok_or("salvage.json has no results")?;
+    let results = record.list("results")?;
     let mut text = String::new();
     let mut engine = "";
     for result in results {
-        let field = |name: &str| result[name].as_str().ok_or_else(|| format!("no {name}"));
-        if field("engine")? != engine {
-            engine = field("engine")?;
-            let before = result["before"].as_u64().ok_or("no entries before")?;
-            let repair = field("repair_name")?;
+        if result.text("engine")? != engine {
+            engine = result.text("engine")?;
+            let before = result.count("before")?;
+            let repair = result.text("repair_name")?;
             let gap = if text.is_empty() { "" } else { "\n" };
             let _ = writeln!(
                 text,
@@ -25,10 +25,10 @@ pub(super) fn table(record: &Value) -> Result<String, Box<dyn Error>> {
                 grouped(before)
             );
         }
-        let _ = write!(text, "| {} |", field("damage")?);
+        let _ = write!(text, "| {} |", result.text("damage")?);
         for side in ["salvage", "repair"] {
             for name in ["right", "wrong", "missing"] {
-                let count = result[side][name].as_u64().ok_or_else(|| format!("no {name}"))?;
+                let count = result[side].count(name)?;
                 let _ = write!(text, " {} |", grouped(count));
             }
         }

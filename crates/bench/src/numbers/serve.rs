@@ -5,19 +5,17 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::fields::Fields as _;
+
 pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
     let mut text = String::from(
         "| run | requests/s | for | answered | median | 99 % | slowest | memory after 10 s | at the end |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for record in records {
-        let date = record["date"].as_str().ok_or("a record has no date")?;
-        let number = |name: &str| record[name].as_u64().ok_or_else(|| format!("no {name}"));
-        let latency = |name: &str| {
-            let found = record["latency_ms"][name].as_f64();
-            found.ok_or_else(|| format!("a record has no {name}"))
-        };
-        let memory = record["memory_kb"].as_array().ok_or("a record has no memory")?;
+        let date = record.text("date")?;
+        let latency = &record["latency_ms"];
+        let memory = record.list("memory_kb")?;
         let megabytes = |at: usize| {
             let kilobytes = memory.get(at).or(memory.last()).and_then(Value::as_f64);
             kilobytes.map(|kilobytes| kilobytes / 1024.0).ok_or("a record has no memory")
@@ -25,12 +23,12 @@ pub(super) fn table(records: &[Value]) -> Result<String, Box<dyn Error>> {
         writeln!(
             text,
             "| {date} | {} | {} s | {} | {:.1} ms | {:.1} ms | {:.0} ms | {:.1} MiB | {:.1} MiB |",
-            number("rate")?,
-            number("seconds")?,
-            number("requests")?,
-            latency("median")?,
-            latency("p99")?,
-            latency("max")?,
+            record.count("rate")?,
+            record.count("seconds")?,
+            record.count("requests")?,
+            latency.number("median")?,
+            latency.number("p99")?,
+            latency.number("max")?,
             megabytes(9)?,
             megabytes(memory.len())?,
         )?;
