@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use sstkit_inspect::{BlockDescription, BlockEntry, InspectedTable, LayoutDescription, blocks};
+use sstkit_inspect::{BlockDescription, BlockEntry, InspectedTable, blocks};
 
 use crate::args::{PrintArgs, ReadArgs};
 use crate::output::bar::{self, Part};
@@ -56,16 +56,22 @@ impl Args {
                 page.json(&block)?;
             }
         } else {
-            let layout = LayoutDescription::of(path.display().to_string(), &file)?;
-            sound = layout.blocks.iter().all(|block| block.problem.is_none());
-            print_bar(&mut page, &layout)?;
-            match self.blocks {
-                false => print_list(&mut page, &layout)?,
-                true => {
-                    for block in blocks(&file, contents)? {
-                        print_block(&mut page, &block)?;
-                    }
+            let name = path.display().to_string();
+            let (mut shares, mut list) = (Shares::default(), BlockList::new(&name));
+            for block in blocks(&file, None)? {
+                sound &= block.problem.is_none();
+                shares.add(&block);
+                if !self.blocks {
+                    list.add(&block);
                 }
+            }
+            shares.print(&mut page, &name, file.table().size())?;
+            if self.blocks {
+                for block in blocks(&file, contents)? {
+                    print_block(&mut page, &block)?;
+                }
+            } else {
+                list.grid.print(&mut page)?;
             }
         }
         page.finish()?;
@@ -73,73 +79,88 @@ impl Args {
     }
 }
 
-/// Prints the share of each kind of block, largest first.
-fn print_bar(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
-    let mut kinds: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    let mut total = 0;
-    for block in &layout.blocks {
-        let trailer = if block.compression.is_some() { TRAILER } else { 0 };
-        let (bytes, count) = kinds.entry(block.kind).or_default();
-        *bytes += block.length + trailer;
-        *count += 1;
-        total += block.length + trailer;
-    }
-    let mut parts: Vec<Part> = kinds
-        .into_iter()
-        .map(|(kind, (size, count))| {
-            let note =
-                if kind == "footer" { String::new() } else { units::counted(count, "block") };
-            Part { name: kind.replace('_', " "), size, note }
-        })
-        .collect();
-    // Overlapping blocks in a damaged file leave no padding.
-    if let Some(size) = layout.size.checked_sub(total).filter(|&size| size > 0) {
-        parts.push(Part { name: "padding".into(), size, note: String::new() });
-    }
-    parts.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.name.cmp(&b.name)));
-    let title = page.paint(HEADING, &layout.file);
-    writeln!(page, "{title}  {}", units::size(layout.size))?;
-    bar::parts(page, &parts)?;
-    writeln!(page)
-}
-
 /// The size of the trailer: codec and checksum.
 const TRAILER: u64 = 5;
 
-fn print_list(page: &mut Page, layout: &LayoutDescription) -> io::Result<()> {
-    let mut grid = Grid::new(&[
-        ("offset", Align::Right),
-        ("length", Align::Right),
-        ("kind", Align::Left),
-        ("compression", Align::Left),
-        ("uncompressed", Align::Right),
-        ("checksum", Align::Left),
-        ("entries", Align::Right),
-        ("name", Align::Shorten),
-    ])
-    .dispensable(&["uncompressed", "checksum", "compression"]);
-    let number = |number: Option<u64>| number.map(units::count).unwrap_or_default();
-    for block in &layout.blocks {
+/// The share of each kind of block.
+#[derive(Default)]
+struct Shares {
+    /// Bytes and blocks.
+    kinds: BTreeMap<&'static str, (u64, u64)>,
+    total: u64,
+}
+
+impl Shares {
+    fn add(&mut self, block: &BlockDescription) {
+        let trailer = if block.compression.is_some() { TRAILER } else { 0 };
+        let (bytes, count) = self.kinds.entry(block.kind).or_default();
+        *bytes += block.length + trailer;
+        *count += 1;
+        self.total += block.length + trailer;
+    }
+
+    /// Largest first.
+    fn print(self, page: &mut Page, name: &str, file_size: u64) -> io::Result<()> {
+        let part = |(kind, (size, count)): (&str, (u64, u64))| {
+            let note =
+                if kind == "footer" { String::new() } else { units::counted(count, "block") };
+            Part { name: kind.replace('_', " "), size, note }
+        };
+        let mut parts: Vec<Part> = self.kinds.into_iter().map(part).collect();
+        // Overlapping blocks in a damaged file leave no padding.
+        if let Some(size) = file_size.checked_sub(self.total).filter(|&size| size > 0) {
+            parts.push(Part { name: "padding".into(), size, note: String::new() });
+        }
+        parts.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.name.cmp(&b.name)));
+        let title = page.paint(HEADING, name);
+        writeln!(page, "{title}  {}", units::size(file_size))?;
+        bar::parts(page, &parts)?;
+        writeln!(page)
+    }
+}
+
+/// A row for each block.
+struct BlockList {
+    /// The file, with which messages begin.
+    prefix: String,
+    grid: Grid,
+}
+
+impl BlockList {
+    fn new(name: &str) -> Self {
+        let columns = [
+            ("offset", Align::Right),
+            ("length", Align::Right),
+            ("kind", Align::Left),
+            ("compression", Align::Left),
+            ("uncompressed", Align::Right),
+            ("checksum", Align::Left),
+            ("entries", Align::Right),
+            ("name", Align::Shorten),
+        ];
+        let grid = Grid::new(&columns).dispensable(&["uncompressed", "checksum", "compression"]);
+        Self { prefix: format!("{name}: "), grid }
+    }
+
+    fn add(&mut self, block: &BlockDescription) {
         let note = match (&block.problem, &block.name) {
             (Some(problem), _) => {
                 let message = &problem.message;
-                let file = format!("{}: ", layout.file);
-                message.strip_prefix(&file).unwrap_or(message).to_owned()
+                message.strip_prefix(&self.prefix).unwrap_or(message).to_owned()
             }
             (None, name) => name.clone().unwrap_or_default(),
         };
-        grid.row([
+        self.grid.row([
             block.offset.to_string(),
             block.length.to_string(),
             block.kind.replace('_', " "),
             block.compression.clone().unwrap_or_default(),
             block.uncompressed.map(|bytes| bytes.to_string()).unwrap_or_default(),
             block.checksum.clone().unwrap_or_default(),
-            number(block.entries),
+            block.entries.map(units::count).unwrap_or_default(),
             note,
         ]);
     }
-    grid.print(page)
 }
 
 fn print_block(page: &mut Page, block: &BlockDescription) -> io::Result<()> {

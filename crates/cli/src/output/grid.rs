@@ -42,11 +42,17 @@ impl Align {
     }
 }
 
-/// Rows of cells.
+/// Rows of cells. All text is in one string: a large table has hundreds of thousands of blocks, each
+/// a row.
 pub(crate) struct Grid {
     headings: Vec<&'static str>,
     aligns: Vec<Align>,
-    rows: Vec<Vec<String>>,
+    /// The cells of all rows.
+    text: String,
+    /// The bytes of each cell in the text.
+    lengths: Vec<u16>,
+    /// The widest cell of each column.
+    widths: Vec<usize>,
     indent: usize,
     /// Headings of the columns to leave out if space is short, in this order.
     dispensable: &'static [&'static str],
@@ -55,8 +61,16 @@ pub(crate) struct Grid {
 impl Grid {
     /// A grid with these columns. Without any heading there is no heading line.
     pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
-        let (headings, aligns) = columns.iter().copied().unzip();
-        Self { headings, aligns, rows: Vec::new(), indent: 0, dispensable: &[] }
+        let (headings, aligns): (Vec<_>, _) = columns.iter().copied().unzip();
+        Self {
+            widths: vec![0; headings.len()],
+            headings,
+            aligns,
+            text: String::new(),
+            lengths: Vec::new(),
+            indent: 0,
+            dispensable: &[],
+        }
     }
 
     /// Names and values, without headings.
@@ -77,11 +91,16 @@ impl Grid {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        let shortened = cells.into_iter().zip(&self.aligns).map(|(cell, align)| match align {
-            Align::Path => shorten_path(&plain(&cell), MAX_CELL),
-            _ => shorten(&plain(&cell), MAX_CELL),
-        });
-        self.rows.push(shortened.collect());
+        for ((cell, align), width) in cells.iter().zip(&self.aligns).zip(&mut self.widths) {
+            let cell = match align {
+                Align::Path => shorten_path(&plain(cell), MAX_CELL),
+                _ => shorten(&plain(cell), MAX_CELL),
+            };
+            *width = letters(&cell).max(*width);
+            self.text.push_str(&cell);
+            // At most four bytes for each of MAX_CELL letters.
+            self.lengths.push(cell.len() as u16);
+        }
     }
 
     pub(crate) fn pair(&mut self, name: &str, value: impl Into<String>) {
@@ -95,26 +114,38 @@ impl Grid {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.lengths.is_empty()
     }
 
     pub(crate) fn print(&self, page: &mut Page) -> io::Result<()> {
         let columns = self.columns(page.width());
         if self.headings.iter().any(|heading| !heading.is_empty()) {
-            let headings: Vec<String> = self.headings.iter().map(|&h| h.into()).collect();
-            page.styled_line(HEADING, self.line(&headings, &columns))?;
+            page.styled_line(HEADING, self.line(&self.headings, &columns))?;
         }
-        for row in &self.rows {
-            writeln!(page, "{}", self.line(row, &columns))?;
+        for row in self.rows() {
+            writeln!(page, "{}", self.line(&row, &columns))?;
         }
         Ok(())
+    }
+
+    /// The cells of each row.
+    fn rows(&self) -> impl Iterator<Item = Vec<&str>> {
+        let mut rest = self.text.as_str();
+        self.lengths.chunks(self.headings.len()).map(move |lengths| {
+            let cells = lengths.iter().map(|&length| {
+                let (cell, after) = rest.split_at(usize::from(length));
+                rest = after;
+                cell
+            });
+            cells.collect()
+        })
     }
 
     /// The columns to show, with their widths.
     fn columns(&self, page: Option<usize>) -> Vec<(usize, usize)> {
         let mut columns: Vec<(usize, usize)> = (0..self.headings.len())
-            .filter(|&column| self.rows.iter().any(|row| !row[column].is_empty()))
-            .map(|column| (column, self.natural_width(column)))
+            .filter(|&column| self.widths[column] > 0)
+            .map(|column| (column, self.widths[column].max(letters(self.headings[column]))))
             .collect();
         let Some(page) = page else { return columns };
         for heading in self.dispensable {
@@ -136,24 +167,19 @@ impl Grid {
         columns
     }
 
-    fn natural_width(&self, column: usize) -> usize {
-        let cells = self.rows.iter().map(|row| letters(&row[column]));
-        cells.fold(letters(self.headings[column]), usize::max)
-    }
-
     /// The total width of columns of these widths.
     fn total(&self, widths: impl ExactSizeIterator<Item = usize>) -> usize {
         let gaps = GAP.len() * widths.len().saturating_sub(1);
         self.indent + gaps + widths.sum::<usize>()
     }
 
-    fn line(&self, cells: &[String], columns: &[(usize, usize)]) -> String {
+    fn line(&self, cells: &[&str], columns: &[(usize, usize)]) -> String {
         let mut line = " ".repeat(self.indent);
         for (place, &(column, width)) in columns.iter().enumerate() {
             if place > 0 {
                 line.push_str(GAP);
             }
-            let cell = &cells[column];
+            let cell = cells[column];
             line.push_str(&match self.aligns[column] {
                 Align::Left => format!("{cell:<width$}"),
                 Align::Right => format!("{cell:>width$}"),
@@ -224,7 +250,8 @@ mod tests {
         for width in [None, Some(70_000), Some(80)] {
             let columns = grid.columns(width);
             assert!(columns.iter().all(|&(_, width)| width <= MAX_CELL), "{columns:?}");
-            assert!(letters(&grid.line(&grid.rows[0], &columns)) <= 4 * MAX_CELL + 6);
+            let row = grid.rows().next().unwrap();
+            assert!(letters(&grid.line(&row, &columns)) <= 4 * MAX_CELL + 6);
         }
     }
 
@@ -237,7 +264,8 @@ mod tests {
         assert_eq!(columns(None), [(0, 5), (1, 5), (2, 20)]);
         assert_eq!(columns(Some(24)), [(0, 5), (1, 5), (2, 10)]);
         assert_eq!(columns(Some(10)), [(0, 5), (1, 5), (2, MIN_CELL)]);
-        assert_eq!(grid.line(&grid.rows[0], &columns(Some(24))), "a.sst  12345  abcdef…rst");
+        let row = grid.rows().next().unwrap();
+        assert_eq!(grid.line(&row, &columns(Some(24))), "a.sst  12345  abcdef…rst");
     }
 
     #[test]
