@@ -26,6 +26,9 @@
 //! There is no estimate if a line is full. A Ribbon filter has as many keys as its slots are sized
 //! for, or up to 128 fewer.
 
+use alloc::vec::Vec;
+
+use crate::arch::Kernel;
 #[cfg(not(feature = "std"))]
 use crate::float::Float as _;
 use crate::legacy_bloom::{LegacyBloomReader, rate_of_bits};
@@ -101,25 +104,44 @@ struct Census {
 /// Counts the ones of a Bloom filter line by line. `None` if it has no lines.
 fn census(data: &[u8], line_length: usize, num_probes: u8) -> Option<Census> {
     let lines = data.chunks_exact(line_length.max(1));
-    let (count, bits) = (lines.len() as f64, 8.0 * line_length as f64);
     if lines.len() == 0 {
         return None;
     }
-    let probes = f64::from(num_probes);
+    let (count, bits, probes) = (lines.len() as f64, 8 * line_length, f64::from(num_probes));
+    let terms = |set: usize| {
+        let fill = set as f64 / bits as f64;
+        ((-fill).ln_1p(), fill.powf(probes))
+    };
+    // Of a filter with more lines than a line has bits, many have the same number of ones.
+    let table: Vec<(f64, f64)> = match lines.len() > bits {
+        true => (0..=bits).map(terms).collect(),
+        false => Vec::new(),
+    };
+    let (mut ones, mut log_clear, mut passed) = (0, 0.0, 0.0);
+    // Compiled for the instruction that counts bits.
+    Kernel::best().run(|| {
+        for line in lines {
+            let set = count_ones(line);
+            let (log, rate) = table.get(set).copied().unwrap_or_else(|| terms(set));
+            ones += set;
+            log_clear += log;
+            passed += rate;
+        }
+    });
     // The amount that one key adds to ln(1 - fill), the same for all lines.
-    let per_key = probes * (-1.0 / bits).ln_1p();
-    let (mut ones, mut log_clear, mut passed) = (0u64, 0.0, 0.0);
-    for line in lines {
-        let set: u64 = line.iter().map(|byte| u64::from(byte.count_ones())).sum();
-        let fill = set as f64 / bits;
-        ones += set;
-        log_clear += (-fill).ln_1p();
-        passed += fill.powf(probes);
-    }
+    let per_key = probes * (-1.0 / bits as f64).ln_1p();
     Some(Census {
-        fill: ones as f64 / (count * bits),
+        fill: ones as f64 / (count * bits as f64),
         // Not finite if a line is full or there are no probes.
         estimated_keys: Some(log_clear / per_key).filter(|keys| keys.is_finite()),
         fpr: passed / count,
     })
+}
+
+#[inline(always)] // see `Kernel::run`
+fn count_ones(line: &[u8]) -> usize {
+    let (words, rest) = line.as_chunks();
+    let in_words: u32 = words.iter().map(|&word| u64::from_le_bytes(word).count_ones()).sum();
+    let in_rest: u32 = rest.iter().map(|byte| byte.count_ones()).sum();
+    (in_words + in_rest) as usize
 }
