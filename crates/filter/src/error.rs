@@ -26,6 +26,8 @@ pub enum ErrorKind {
     Corrupt,
     /// A custom policy failed, with [this error](Error::get_ref).
     User,
+    /// A [storage](crate::HashStorage) of hashes failed, with [this error](Error::get_ref).
+    Storage,
 }
 
 impl fmt::Display for ErrorKind {
@@ -35,6 +37,7 @@ impl fmt::Display for ErrorKind {
             Self::Unsupported => "not supported",
             Self::Corrupt => "corrupt",
             Self::User => "failed custom policy",
+            Self::Storage => "failed storage of hashes",
         })
     }
 }
@@ -63,12 +66,20 @@ impl Error {
         }
     }
 
+    pub(crate) fn storage(source: Box<dyn error::Error + Send + Sync>) -> Self {
+        Self {
+            kind: ErrorKind::Storage,
+            message: "the hashes of a filter cannot be read".into(),
+            source: Some(source),
+        }
+    }
+
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The error of a custom policy, if it failed. The message contains its message.
+    /// The error of a custom policy or a storage, if one failed. The message contains its message.
     pub fn get_ref(&self) -> Option<&(dyn error::Error + Send + Sync + 'static)> {
         self.source.as_deref()
     }
@@ -84,7 +95,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The [error of a policy](Error::get_ref) is part of the message; the source is what is behind it.
+/// The [error behind it](Error::get_ref) is part of the message; the source is what is behind it.
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         self.source.as_deref().and_then(error::Error::source)

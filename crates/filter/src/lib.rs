@@ -92,7 +92,7 @@ pub use allocation::{
     LevelAllocation,
 };
 pub use budget::{FixedBudget, MemoryBudget};
-pub use builder::FilterBuilder;
+pub use builder::{FilterBuilder, HashStorage, StorageError};
 pub use error::{Error, ErrorKind, Result};
 pub use filter_block::{BlockBloom, FilterBlock, FilterBlockBuilder};
 pub use hashed_key::HashedKey;

@@ -10,9 +10,19 @@
 //! Charging memory ([`ENTRIES_PER_CHARGE`](super::ENTRIES_PER_CHARGE)) needs no counter of its own:
 //! room is granted in steps such that the 16,384th entry and every 16,384th after it have to make
 //! room.
+//!
+//! With a [storage](HashStorage), at most [`MAX_IN_MEMORY`] entries stay in memory. From then on one
+//! chunk is filled, stored and filled again:
+//!
+//! ```text
+//!   stored   full  full  full ...  |  memory   open
+//! ```
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::storage::{HashStorage, StoredHashes};
+use crate::error::Result;
 use sstkit_coding::huge_pages::advise_huge_pages;
 
 /// The largest step in which room is granted: 128 KiB.
@@ -21,7 +31,10 @@ pub(super) const MAX_STEP: usize = 1 << 14;
 const FIRST_CHUNK_LENGTH: usize = (1 << 9) - 1;
 
 /// The largest chunk: 8 MiB.
-const MAX_CHUNK_LENGTH: usize = 1 << 20;
+pub(super) const MAX_CHUNK_LENGTH: usize = 1 << 20;
+
+/// If there is a storage: 64 MiB.
+const MAX_IN_MEMORY: usize = 8 * MAX_CHUNK_LENGTH;
 
 /// An append-only list.
 #[derive(Debug, Default)]
@@ -30,8 +43,10 @@ pub(crate) struct HashEntries {
     open: Vec<u64>,
     /// The length of the open chunk up to which there is room.
     granted: usize,
-    /// The number of entries in the full chunks.
+    /// The number of entries in the full chunks, and of those that are stored.
     full_length: usize,
+    /// Entries before those of the full chunks.
+    stored: Option<StoredHashes>,
 }
 
 impl HashEntries {
@@ -53,8 +68,16 @@ impl HashEntries {
         self.granted = self.open.capacity().min(self.open.len() + MAX_STEP);
     }
 
+    /// Keeps most entries in `storage`, if there are many.
+    pub(super) fn store_in(&mut self, storage: Box<dyn HashStorage>) {
+        self.stored = Some(StoredHashes::new(storage));
+    }
+
     fn open_chunk(&mut self) {
         self.full_length += self.open.len();
+        if self.full_length > MAX_IN_MEMORY && self.store_chunks() {
+            return;
+        }
         let length = match self.full_length + 1 {
             before if before > MAX_CHUNK_LENGTH => MAX_CHUNK_LENGTH,
             before => before.clamp(FIRST_CHUNK_LENGTH, MAX_STEP),
@@ -66,6 +89,22 @@ impl HashEntries {
         }
     }
 
+    /// Stores all chunks, and empties the open one. False if that is not possible.
+    fn store_chunks(&mut self) -> bool {
+        let Some(stored) = &mut self.stored else { return false };
+        while let Some(chunk) = self.full.first() {
+            if !stored.add(chunk) {
+                return false;
+            }
+            self.full.remove(0);
+        }
+        let is_stored = stored.add(&self.open);
+        if is_stored {
+            self.open.clear();
+        }
+        is_stored
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.full_length + self.open.len()
@@ -75,11 +114,25 @@ impl HashEntries {
         self.full.first().unwrap_or(&self.open).first().copied()
     }
 
-    /// All entries in order, as slices.
+    /// Passes all entries in order to `each`, in slices.
+    ///
+    /// # Errors
+    ///
+    /// If stored entries cannot be read.
+    pub(crate) fn for_each_chunk(&self, mut each: impl FnMut(&[u64])) -> Result<()> {
+        if let Some(stored) = &self.stored {
+            stored.for_each_chunk(&mut each)?;
+        }
+        self.chunks().for_each(each);
+        Ok(())
+    }
+
+    /// All entries in order, as slices. Only if there is no storage.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = &[u64]> + Clone {
         self.full.iter().chain([&self.open]).map(Vec::as_slice)
     }
 
+    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
         self.chunks().flatten().copied()
     }

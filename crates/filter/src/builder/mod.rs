@@ -2,6 +2,7 @@
 
 mod dedup;
 mod entries;
+mod storage;
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -22,6 +23,7 @@ use crate::ribbon::RibbonBuilder;
 use dedup::Dedup;
 pub(crate) use entries::HashEntries;
 use entries::MAX_STEP;
+pub use storage::{HashStorage, StorageError};
 
 /// Builds one filter from keys and prefixes.
 ///
@@ -40,7 +42,8 @@ use entries::MAX_STEP;
 /// # Ok::<(), sstkit_filter::Error>(())
 /// ```
 ///
-/// Only the hashes of keys are kept: 8 bytes per key until [`finish`](Self::finish).
+/// Only the hashes of keys are kept: 8 bytes per key until [`finish`](Self::finish), in memory or in a
+/// [storage](Self::store_hashes_in).
 pub struct FilterBuilder {
     /// Whether keys can take the fast path: only their 64-bit hashes are kept, without a checksum.
     fast_path: bool,
@@ -172,6 +175,18 @@ impl FilterBuilder {
         }
     }
 
+    /// Keeps the hashes in `storage` if there are many: more than 8 Mi, which take 64 MiB. A Ribbon
+    /// filter is computed from all hashes at once, and a custom policy has its own builder: these do
+    /// not use it. Call it before the first key is added.
+    ///
+    /// The [budget](BuildContext::budget) is charged as if they were in memory, so that the same keys
+    /// give the same filters.
+    pub fn store_hashes_in(&mut self, storage: Box<dyn HashStorage>) {
+        if matches!(self.recipe, Recipe::LegacyBloom(_) | Recipe::FastLocalBloom(_)) {
+            self.entries.store_in(storage);
+        }
+    }
+
     #[inline]
     fn push(&mut self, key: &[u8], hash: u64) {
         if self.has_fast_path() {
@@ -215,8 +230,8 @@ impl FilterBuilder {
     ///
     /// # Errors
     ///
-    /// If a custom policy fails, or if [corruption](BuildContext::detect_construct_corruption) is
-    /// detected.
+    /// If a custom policy fails, if [corruption](BuildContext::detect_construct_corruption) is
+    /// detected, or if [stored hashes](Self::store_hashes_in) cannot be read.
     pub fn finish(mut self) -> Result<Vec<u8>> {
         if self.num_entries() == 0 {
             return Ok(Vec::new());
@@ -229,7 +244,7 @@ impl FilterBuilder {
             Recipe::LegacyBloom(builder) => builder.build(&self.entries, &mut self.charge),
             Recipe::FastLocalBloom(builder) => builder.build(&self.entries, &mut self.charge),
             Recipe::Ribbon(builder) => builder.build(&self.entries, &mut self.charge),
-        };
+        }?;
         #[cfg(test)]
         let filter = self.tamper.apply(&mut self.entries, filter);
         if self.detect_corruption {
@@ -241,11 +256,16 @@ impl FilterBuilder {
 
 /// Verifies the checksum of the entries, and that the filter contains them all.
 fn check(entries: &HashEntries, checksum: u64, filter: &[u8]) -> Result<()> {
-    if entries.iter().fold(0, |sum, entry| sum ^ entry) != checksum {
+    let filter = Filter::from_bytes(filter);
+    let (mut sum, mut has_all) = (0, true);
+    entries.for_each_chunk(|hashes| {
+        sum = hashes.iter().fold(sum, |sum, hash| sum ^ hash);
+        has_all = has_all && hashes.iter().all(|&hash| filter.may_contain_entry(hash));
+    })?;
+    if sum != checksum {
         return Err(Error::corrupt("the key hashes collected for a filter changed in memory"));
     }
-    let filter = Filter::from_bytes(filter);
-    if !entries.iter().all(|entry| filter.may_contain_entry(entry)) {
+    if !has_all {
         return Err(Error::corrupt("a finished filter does not match one of its own keys"));
     }
     Ok(())

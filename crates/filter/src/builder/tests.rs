@@ -1,3 +1,5 @@
+use std::sync::Mutex;
+
 use crate::{BuildContext, ErrorKind, FilterPolicy, FixedBudget};
 
 use super::*;
@@ -165,4 +167,69 @@ fn falls_back_to_bloom_without_memory_for_the_banding() {
         assert_eq!(ribbon.finish().unwrap() == bloom, refused);
         assert_eq!(budget.used(), 0);
     }
+}
+
+/// Keeps hashes in a vector, up to a limit.
+struct Hoard {
+    hashes: Arc<Mutex<Vec<u64>>>,
+    limit: usize,
+    readable: bool,
+}
+
+impl HashStorage for Hoard {
+    fn append(&mut self, hashes: &[u64]) -> core::result::Result<(), StorageError> {
+        let mut stored = self.hashes.lock().unwrap();
+        if stored.len() + hashes.len() > self.limit {
+            return Err("full".into());
+        }
+        stored.extend_from_slice(hashes);
+        Ok(())
+    }
+
+    fn read(&self, start: u64, hashes: &mut [u64]) -> core::result::Result<(), StorageError> {
+        if !self.readable {
+            return Err("gone".into());
+        }
+        let stored = self.hashes.lock().unwrap();
+        hashes.copy_from_slice(&stored[start as usize..][..hashes.len()]);
+        Ok(())
+    }
+}
+
+/// Filters are the same, wherever their hashes were: in memory, stored, or partly stored because the
+/// storage is full.
+#[test]
+#[cfg_attr(miri, ignore = "millions of keys take hours under Miri")]
+fn stored_hashes_give_the_same_filter() {
+    const KEYS: u64 = 12 << 20;
+    let hash = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let build = |version, storage: Option<Hoard>| {
+        let context = BuildContext::default()
+            .format_version(version)
+            .detect_construct_corruption(version == 5);
+        let mut builder = "bloomfilter:6".parse::<FilterPolicy>().unwrap().builder(&context)?;
+        if let Some(storage) = storage {
+            builder.store_hashes_in(Box::new(storage));
+        }
+        (1..=KEYS).for_each(|number| match version {
+            2 => builder.add(&number.to_le_bytes()),
+            _ => builder.add_hash(hash(number)).unwrap(),
+        });
+        assert_eq!(builder.num_entries() as u64, KEYS);
+        builder.finish()
+    };
+    for version in [2, 5] {
+        let expected = build(version, None).unwrap();
+        for (limit, stored) in [(usize::MAX, 8 << 20), (9 << 20, 1), (1000, 0)] {
+            let hashes = Arc::new(Mutex::new(Vec::new()));
+            let storage = Hoard { hashes: Arc::clone(&hashes), limit, readable: true };
+            assert!(build(version, Some(storage)).unwrap() == expected, "{version} {limit}");
+            let length = hashes.lock().unwrap().len();
+            assert!(length >= stored && length <= limit, "{length} of {limit}");
+        }
+    }
+    let storage = Hoard { hashes: Arc::default(), limit: usize::MAX, readable: false };
+    let error = build(7, Some(storage)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Storage);
+    assert_eq!(error.to_string(), "the hashes of a filter cannot be read: gone");
 }

@@ -7,6 +7,7 @@ use crate::aligned::AlignedBytes;
 use crate::arch::Kernel;
 use crate::budget::Charge;
 use crate::builder::HashEntries;
+use crate::error::Result;
 use crate::sizing::MemorySizing;
 use crate::trailer::{FilterTrailer, TRAILER_LENGTH};
 
@@ -41,7 +42,7 @@ impl FastLocalBloomBuilder {
     }
 
     /// Builds the filter of `entries`. There must be at least one.
-    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Result<Vec<u8>> {
         let keys = entries.len();
         let mut size = self.size(keys);
         if let Some(sizing) = &self.sizing {
@@ -58,11 +59,11 @@ impl FastLocalBloomBuilder {
         let num_probes = self.num_probes(keys, data.len());
         let (kernel, (blocks, _)) = (Kernel::best(), data.as_chunks_mut());
         let far = size > NEAR_LENGTH;
-        for hashes in entries.chunks() {
+        entries.for_each_chunk(|hashes| {
             kernel.bloom_insert_all(blocks, hashes, num_probes, far);
-        }
+        })?;
         FilterTrailer::FastLocalBloom { num_probes }.encode_to(trailer);
-        filter.into_vec()
+        Ok(filter.into_vec())
     }
 
     /// Expected false-positive rate of a filter with `keys` keys.
@@ -101,7 +102,7 @@ mod tests {
         let hash = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let entries: HashEntries = (1..=count).map(hash).collect();
         let builder = FastLocalBloomBuilder::new(millibits, None);
-        let filter = builder.build(&entries, &mut Charge::new(None));
+        let filter = builder.build(&entries, &mut Charge::new(None)).unwrap();
         let mut blocks: Vec<BloomBlock> = vec![[0; 64]; filter.len() / 64];
         for hash in (1..=count).map(hash) {
             let index = block_index(&blocks, hash);

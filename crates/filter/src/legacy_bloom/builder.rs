@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::budget::Charge;
 use crate::builder::HashEntries;
+use crate::error::Result;
 use crate::trailer::{FilterTrailer, TRAILER_LENGTH};
 
 use super::{expected_fpr, num_probes, set_bits_of_line};
@@ -71,24 +72,39 @@ impl LegacyBloomBuilder {
     }
 
     /// Builds the filter of `entries`, which are 32-bit hashes. There must be at least one.
-    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Result<Vec<u8>> {
         charge.reserve(self.size(entries.len()));
-        self.filter_of(entries.len(), entries.iter().map(|entry| entry as u32))
+        let mut filter = self.empty(entries.len());
+        entries.for_each_chunk(|hashes| {
+            self.insert(&mut filter, hashes.iter().map(|&entry| entry as u32));
+        })?;
+        Ok(filter)
     }
 
     pub(super) fn filter_of(&self, count: usize, hashes: impl Iterator<Item = u32>) -> Vec<u8> {
-        let num_probes = num_probes(self.bits_per_key);
-        let num_lines = self.num_lines(count);
-        let line_length = self.line.length();
+        let mut filter = self.empty(count);
+        self.insert(&mut filter, hashes);
+        filter
+    }
+
+    /// A filter for `count` keys, without any yet.
+    fn empty(&self, count: usize) -> Vec<u8> {
         let mut filter = vec![0; self.size(count)];
-        let (data, trailer) = filter.split_last_chunk_mut().expect("the size includes the trailer");
+        let (num_probes, num_lines) = (num_probes(self.bits_per_key), self.num_lines(count));
+        let (_, trailer) = filter.split_last_chunk_mut().expect("the size includes the trailer");
+        FilterTrailer::LegacyBloom { num_probes, num_lines }.encode_to(trailer);
+        filter
+    }
+
+    fn insert(&self, filter: &mut [u8], hashes: impl Iterator<Item = u32>) {
+        let num_probes = num_probes(self.bits_per_key);
+        let (data_length, line_length) = (filter.len() - TRAILER_LENGTH, self.line.length());
+        let (data, num_lines) = (&mut filter[..data_length], (data_length / line_length) as u32);
         // Not a loop: the iterator is then not called for each hash.
         hashes.for_each(|hash| {
             let start = (hash % num_lines) as usize * line_length;
             set_bits_of_line(&mut data[start..start + line_length], hash, num_probes);
         });
-        FilterTrailer::LegacyBloom { num_probes, num_lines }.encode_to(trailer);
-        filter
     }
 
     /// Expected false-positive rate of a filter with `keys` keys.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::budget::Charge;
 use crate::builder::HashEntries;
+use crate::error::Result;
 use crate::fast_local_bloom::FastLocalBloomBuilder;
 use crate::sizing::MemorySizing;
 use crate::trailer::{FilterTrailer, TRAILER_LENGTH};
@@ -43,9 +44,9 @@ impl RibbonBuilder {
     }
 
     /// Builds the filter of `entries`. There must be at least one.
-    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Vec<u8> {
+    pub(crate) fn build(&self, entries: &HashEntries, charge: &mut Charge) -> Result<Vec<u8>> {
         match self.try_build(entries, charge) {
-            Some(filter) => filter,
+            Some(filter) => Ok(filter),
             None => self.bloom.build(entries, charge),
         }
     }
