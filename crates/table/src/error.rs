@@ -149,6 +149,7 @@ impl Error {
         match error.kind() {
             sstkit_filter::ErrorKind::Unsupported => ErrorKind::Unsupported,
             sstkit_filter::ErrorKind::Corrupt => ErrorKind::Corrupt,
+            sstkit_filter::ErrorKind::Storage => ErrorKind::Io,
             _ => ErrorKind::InvalidInput,
         }
     }

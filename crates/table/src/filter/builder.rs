@@ -14,11 +14,14 @@
 //! ends, and requests again. The next data block therefore starts another partition, and large and
 //! small partitions alternate. RocksDB does this, so its files require it.
 
+use std::path::Path;
+
 use sstkit_filter::{
     FilterBlockBuilder, FilterBuilder, FilterLayout, KeyFiltering, Partition,
     PartitionedFilterBuilder,
 };
 
+use super::hash_file::HashFile;
 use crate::error::{Error, Result};
 use crate::index::builder::{IndexBuilder, Levels};
 use crate::options::TableOptions;
@@ -82,7 +85,8 @@ impl FilterBlocks {
 }
 
 impl TableFilterBuilder {
-    pub(crate) fn new(options: &TableOptions) -> Self {
+    /// Hashes of many keys are kept in a file in `folder`, if there is one.
+    pub(crate) fn new(options: &TableOptions, folder: Option<&Path>) -> Self {
         let (context, filtering) = (options.build_context(), options.key_filtering());
         if options.filter.is_block_based() {
             return match options.filter.policy.block_builder() {
@@ -92,7 +96,12 @@ impl TableFilterBuilder {
         }
         if !options.filter.partitioned {
             return match options.filter.policy.builder(&context) {
-                Ok(builder) => Self::Full { builder: Box::new(builder), filtering },
+                Ok(mut builder) => {
+                    if let Some(folder) = folder {
+                        builder.store_hashes_in(Box::new(HashFile::new(folder.to_path_buf())));
+                    }
+                    Self::Full { builder: Box::new(builder), filtering }
+                }
                 Err(_) => Self::None,
             };
         }

@@ -10,6 +10,8 @@
 
 #[cfg(feature = "write")]
 pub(crate) mod builder;
+#[cfg(feature = "write")]
+mod hash_file;
 mod rules;
 pub(crate) mod seek;
 mod stats;

@@ -78,6 +78,11 @@ impl OutputFile {
         })
     }
 
+    /// The folder of the file.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
     /// Whether a CRC-32C of the contents is computed.
     pub(crate) fn is_checksummed(&self) -> bool {
         self.is_checksummed

@@ -83,7 +83,8 @@ pub use self::summary::Summary;
 /// file of that name. A writer that is dropped before leaves nothing behind.
 ///
 /// Held in memory are the open block (several with [threads](TableOptions::threads)), the index,
-/// the hashes of the keys for the filter (8 bytes each, or finished partitions) and the range
+/// the hashes of the keys for the filter (8 bytes each, or finished partitions; of a Bloom filter at
+/// most 64 MiB if the table is a file: the others are in an unnamed file beside it) and the range
 /// tombstones, but never the data, except for the samples of a
 /// [dictionary](TableOptions::max_dict_buffer_bytes).
 ///

@@ -1,6 +1,7 @@
 //! Where blocks go: a sink, the offset in it, and the checksums of the blocks.
 
 use std::io;
+use std::path::Path;
 
 use sstkit_coding::checksum::{ChecksumType, context_modifier};
 
@@ -64,6 +65,14 @@ impl<'s> Output<'s> {
     /// Whether this is a file of ours, to which the system can copy.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.sink, Sink::File(_))
+    }
+
+    /// The folder of a file of ours.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.sink {
+            Sink::File(file) => file.folder(),
+            Sink::Writer(_) => None,
+        }
     }
 
     /// Whether a checksum of the whole file is computed.

@@ -80,8 +80,8 @@ impl<'s> RocksDbWriter<'s> {
             ..BlockFormat::plain(options.blocks.restart_interval)
         };
         Ok(Self {
+            tail: TailBuilder::new(options, &output),
             output,
-            tail: TailBuilder::new(options),
             rule: CutRule::new(
                 options.blocks.size,
                 options.blocks.size_deviation,

@@ -41,7 +41,7 @@ pub(crate) struct TailBuilder {
 }
 
 impl TailBuilder {
-    pub(crate) fn new(options: &TableOptions) -> Self {
+    pub(crate) fn new(options: &TableOptions, output: &Output<'_>) -> Self {
         let extractor = options
             .filter
             .prefix_extractor
@@ -50,7 +50,7 @@ impl TailBuilder {
         Self {
             timestamp_size: options.comparator.timestamp_size(),
             counters: Counters::default(),
-            filter: TableFilterBuilder::new(options),
+            filter: TableFilterBuilder::new(options, output.folder()),
             index: IndexBuilder::new(options),
             hash_prefixes: extractor.cloned().map(HashPrefixes::new),
             range_deletions: BlockBuilder::new(BlockFormat::plain(1)),

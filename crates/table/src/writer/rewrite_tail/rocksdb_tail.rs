@@ -58,7 +58,7 @@ pub(super) fn write(
     options: &TableOptions,
     progress: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<(Summary, Option<FinishedFile>)> {
-    let mut tail = TailBuilder::new(options);
+    let mut tail = TailBuilder::new(options, &output);
     let mut copy = DataCopy::new(source, options, &output)?;
     let has_user_keys = source.index_format().user_keys;
     let separators = Separators::new(options);
