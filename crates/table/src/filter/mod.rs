@@ -18,6 +18,7 @@ mod stats;
 mod view;
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use sstkit_filter::{Filter, FilterLayout, HashedKey, PrefixExtractor, Registry};
@@ -37,6 +38,10 @@ pub use self::rules::PrefixMode;
 pub(crate) use self::rules::{FilterProbe, is_reversed};
 pub use self::stats::{FilterPart, TableFilterStats};
 pub use self::view::TableFilter;
+
+/// The first lookup in a table does not read a longer filter: a data block is shorter, and many
+/// tables are opened for one lookup.
+const LONG: u64 = 64 << 10;
 
 /// The filter of a table: where it is, what is in it, and what it can be probed for.
 pub(crate) struct FilterReader {
@@ -62,6 +67,8 @@ pub(crate) struct FilterReader {
     hint: SlotHint,
     /// The inner `None` means that it is damaged.
     pinned: OnceLock<Option<CachedBlock>>,
+    /// Whether a lookup did without the filter.
+    was_skipped: AtomicBool,
 }
 
 impl FilterReader {
@@ -107,6 +114,7 @@ impl FilterReader {
             priority: options.index_priority(),
             hint: SlotHint::default(),
             pinned: OnceLock::new(),
+            was_skipped: AtomicBool::new(false),
         })
     }
 
@@ -133,6 +141,19 @@ impl FilterReader {
     ) -> bool {
         let find = |index: &Block<Bytes>| self.partition_entry(index, keys, target, false);
         self.probe_partition(blocks, query, find, recorder)
+    }
+
+    /// Whether this lookup is the first one, and reads a data block instead of a [long](LONG) filter.
+    /// Tickers count as in RocksDB, which reads filters when it opens tables, so lookups that are
+    /// counted read it.
+    pub(crate) fn skip_first(&self, blocks: &BlockReader) -> bool {
+        self.handle.size > LONG
+            && self.layout == FilterLayout::Full
+            && !self.in_cache
+            && self.pinned.get().is_none()
+            && blocks.tickers.is_none()
+            && blocks.remote.is_none()
+            && !self.was_skipped.swap(true, Ordering::Relaxed)
     }
 
     /// The filter, if it has been read, is a full one, and is probed for whole keys.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use sstkit_filter::{FilterKind, FilterLayout, PrefixExtractor};
-use sstkit_table::{PrefixMode, ReadOptions, Table, TableReadOptions, Ticker, Tickers};
+use sstkit_table::{
+    PrefixMode, ReadOptions, Table, TableOptions, TableReadOptions, TableWriter, Ticker, Tickers,
+};
 use sstkit_testkit::goldens::{Golden, Model, golden_tables, options};
 
 use crate::counting_source::CountingSource;
@@ -362,4 +364,37 @@ fn the_cache_is_counted_by_kind() {
     assert_eq!(counted.get(Ticker::BlockCacheDataHit), 1);
     assert_eq!(counted.get(Ticker::BlockCacheMiss), 2);
     assert_eq!(counted.get(Ticker::BlockCacheHit), 4);
+}
+
+/// A lookup in a table that was just opened reads a data block instead of a filter that is longer,
+/// unless it is counted.
+#[test]
+fn the_first_lookup_does_without_a_long_filter() {
+    const KEYS: usize = 60_000;
+    let key = |number: usize| format!("{number:08}").into_bytes();
+    let options = TableOptions::rocksdb().filter("bloomfilter:10".parse().unwrap());
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::to_sink(&mut bytes, &options).unwrap();
+    (0..KEYS).for_each(|number| writer.put(&key(2 * number), b"value").unwrap());
+    writer.finish().unwrap();
+
+    let filter_length = (KEYS * 10 / 8) as u64;
+    for (is_counted, first_number) in [(false, 1), (false, 2), (true, 1)] {
+        let source = Arc::new(CountingSource::new(&bytes));
+        let tickers = Arc::new(Tickers::default());
+        let mut options = TableReadOptions::default();
+        if is_counted {
+            options = options.tickers(&tickers);
+        }
+        let table = Table::from_source(Arc::clone(&source), &options).unwrap();
+        let mut read = source.read_bytes();
+        let mut reads_filter = |number: usize| {
+            let found = table.get(&key(number)).unwrap();
+            assert_eq!(found.is_some(), number % 2 == 0, "{number}");
+            source.read_bytes() - std::mem::replace(&mut read, source.read_bytes()) >= filter_length
+        };
+        assert_eq!(reads_filter(first_number), is_counted);
+        assert_eq!(reads_filter(60_001), !is_counted, "the second one reads it");
+        assert!(!reads_filter(60_003));
+    }
 }

@@ -62,6 +62,9 @@ fn may_contain_in_any<R: Recorder>(core: &Core, key: &HashedKey<'_>, recorder: &
     let Some(filter) = core.filter().filter(|it| it.layout() != FilterLayout::Block) else {
         return true;
     };
+    if !R::RECORDS && filter.skip_first(&core.blocks) {
+        return true;
+    }
     let Some(probe) = filter.lookup_probe(key.key(), &core.keys) else { return true };
     let search = core.keys.newest(key.key());
     let (query, target) = (query(probe, key), search.before());
