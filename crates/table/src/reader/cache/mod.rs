@@ -289,6 +289,12 @@ impl BlockCache {
         self.pools.common.prefetch(hint.get());
     }
 
+    /// Prefetches the block after that of `hint`, in the direction of a scan.
+    #[inline]
+    pub(crate) fn prefetch_scan(&self, hint: &SlotHint, backward: bool) {
+        self.pools.common.prefetch_scan(hint.get(), backward);
+    }
+
     /// The admission policy for long scans: whether a block that is not cached should be
     /// [inserted](Self::get_or_load). It is, if there is room or if it has a ghost entry; otherwise it gets
     /// a ghost entry.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::hashing::BlockHashing;
 use super::shard::{BlockState, Shard};
-use super::slots::Slots;
+use super::slots::{NO_SLOT, Slots};
 use super::{BlockKey, CachedBlock};
 use crate::error::Result;
 use crate::raw::{Block, BlockFences};
@@ -121,6 +121,12 @@ impl Pool {
     pub(crate) fn prefetch(&self, slot: u32) {
         if let Some(slot) = self.slots.get(slot) {
             slot.prefetch();
+        }
+    }
+
+    pub(crate) fn prefetch_scan(&self, slot: u32, backward: bool) {
+        if slot != NO_SLOT {
+            self.slots.prefetch_scan(slot, backward);
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 use bytes::Bytes;
-use sstkit_coding::prefetch::prefetch_whole;
+use sstkit_coding::prefetch::{CACHE_LINE, prefetch, prefetch_whole};
 
 use super::{BlockKey, CachedBlock};
 use crate::raw::{Block, BlockFences};
@@ -18,6 +18,9 @@ use crate::raw::{Block, BlockFences};
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 
 const FIRST_RUN: u32 = 64;
+
+/// Cache lines of the next block that a scan prefetches. The processor prefetches the others.
+const SCANNED_LINES: usize = 8;
 
 /// Enough for all numbers.
 const RUNS: usize = 26;
@@ -50,9 +53,13 @@ impl SlotHint {
 
     /// A guess for the next block: blocks that were read sequentially are usually in adjacent slots.
     pub(crate) fn step(&self, backward: bool) {
-        let slot = self.get();
-        self.set(if backward { slot.wrapping_sub(1) } else { slot.wrapping_add(1) });
+        self.set(neighbour(self.get(), backward));
     }
+}
+
+/// The slot where the next block of a scan may be.
+fn neighbour(slot: u32, backward: bool) -> u32 {
+    if backward { slot.wrapping_sub(1) } else { slot.wrapping_add(1) }
 }
 
 pub(crate) struct Slots {
@@ -131,6 +138,17 @@ impl Slots {
         let (run, at) = place(number)?;
         self.runs[run].get()?.get(at)
     }
+
+    /// Prefetches where a scan that is at `slot` continues: the next block, and the slot after its.
+    pub(crate) fn prefetch_scan(&self, slot: u32, backward: bool) {
+        let next = neighbour(slot, backward);
+        if let Some(slot) = self.get(next) {
+            slot.prefetch_block(backward);
+        }
+        if let Some(slot) = self.get(neighbour(next, backward)) {
+            slot.prefetch();
+        }
+    }
 }
 
 fn new_run(length: usize) -> Box<[Slot]> {
@@ -203,6 +221,21 @@ impl Slot {
 
     pub(crate) fn prefetch(&self) {
         prefetch_whole(self);
+    }
+
+    /// Prefetches the first or last entries of a block of entries, and its restart points. Does not
+    /// wait for a slot that is being written to.
+    fn prefetch_block(&self, backward: bool) {
+        let Ok(entry) = self.entry.try_read() else { return };
+        let Some(CacheEntry { block: CachedBlock::Block(block), .. }) = &*entry else { return };
+        let lines = block.bytes().chunks(CACHE_LINE);
+        match backward {
+            true => lines.rev().take(SCANNED_LINES).for_each(prefetch),
+            false => {
+                lines.clone().last().iter().for_each(|line| prefetch(*line));
+                lines.take(SCANNED_LINES).for_each(prefetch);
+            }
+        }
     }
 }
 

@@ -158,6 +158,7 @@ impl PointCursor {
             }
             self.hint.step(false);
             self.open_block()?;
+            self.prefetch_next(false);
             if self.in_block(DataCursor::first)? {
                 return Ok(true);
             }
@@ -172,6 +173,7 @@ impl PointCursor {
             }
             self.hint.step(true);
             self.open_block()?;
+            self.prefetch_next(true);
             if self.in_block(DataCursor::last)? {
                 return Ok(true);
             }
@@ -214,6 +216,13 @@ impl PointCursor {
             none => *none = Some(DataCursor::new(block)),
         }
         Ok(())
+    }
+
+    /// Prefetches the next block of a scan, if it is in the cache.
+    fn prefetch_next(&self, backward: bool) {
+        if let Some(file) = &self.core.blocks.cache {
+            file.cache.prefetch_scan(&self.hint, backward);
+        }
     }
 
     #[inline(always)] // see `VisibleIterator::step_forward`
