@@ -122,6 +122,8 @@ def test_descriptions_of_databases(testdata: Path) -> None:
         except sstkit.Error:
             continue
         assert [database.info()] == sst("info", path), path
+        for layout in database.layout():
+            assert layout["blocks"] == sst("layout", layout["file"]), layout["file"]
         assert database.verify() == sst("verify", path), path
         if not sst_fails("filter", path):
             assert database.filter_report() == sst("filter", path), path
