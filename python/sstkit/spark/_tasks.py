@@ -4,6 +4,7 @@
               a retry or a speculative copy writes an attempt of its own
     driver    takes the attempts that successful tasks report, no others; the commit proves them,
               publishes them at once, and removes what is left
+              merges rows of one part from several tasks before, if a data source has written them
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._errors import Error, InvalidInput
-from .._native import PartWriter, Plan, commit
+from .._native import PartWriter, Plan, Table, commit
 from ._routing import PART
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# Everything that an entry of a build in parts has.
+ENTRY = ("key", "value", "kind", "columns")
 
 
 @dataclass
@@ -27,6 +32,8 @@ class Written:
 
     attempt: str
     parts: dict[int, int] = field(default_factory=dict)
+    # The paths of the tables of all parts.
+    tables: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
         return json.dumps({"attempt": self.attempt, "parts": self.parts})
@@ -35,6 +42,11 @@ class Written:
     def from_json(cls, text: str) -> Written:
         read = json.loads(text)
         return cls(read["attempt"], {int(part): rows for part, rows in read["parts"].items()})
+
+    def finish(self, writer: PartWriter) -> None:
+        """Finishes the attempt at a part."""
+        report = writer.finish()
+        self.tables += [f"{report['folder']}/{file['name']}" for file in report["manifest"]["files"]]
 
 
 @dataclass(frozen=True)
@@ -60,13 +72,13 @@ class PartTask:
             for part, rows in by_part(batches):
                 if writer is None or part != current:
                     if writer is not None:
-                        writer.finish()
+                        written.finish(writer)
                     current = part
                     writer = PartWriter(plan, part, attempt, sorted=self.sorted)
                 count = writer.write(rows, **self.columns)
                 written.parts[part] = written.parts.get(part, 0) + count
             if writer is not None:
-                writer.finish()
+                written.finish(writer)
                 writer = None
         finally:
             if writer is not None:
@@ -101,28 +113,43 @@ def task_attempt() -> str:
 
 
 def commit_tasks(
-    out: str, reports: Iterable[Written], *, entries: int | None, verify: bool
+    out: str,
+    reports: Iterable[Written],
+    *,
+    entries: int | None = None,
+    verify: bool = False,
+    merge: bool = False,
 ) -> dict[str, Any]:
-    """Commits what the successful tasks have written, and nothing else."""
+    """Commits what the successful tasks have written, and nothing else.
+
+    `entries` is the number of rows, if they were counted. With `merge` several tasks may have written rows of
+    a part.
+    """
     plan = Plan(out)
-    attempts: dict[int, str] = {}
-    rows = 0
+    written: dict[int, list[Written]] = {part: [] for part in range(plan.parts)}
     for report in reports:
-        for part, count in report.parts.items():
-            if part in attempts:
-                raise InvalidInput(
-                    f"two tasks have written rows of part {part}: use sstkit.spark.write, "
-                    "or coalesce(1) for one table"
-                )
-            attempts[part] = report.attempt
-            rows += count
-    # No task had rows of these parts.
-    for part in set(range(plan.parts)) - attempts.keys():
-        PartWriter(plan, part, "empty").finish()
-        attempts[part] = "empty"
+        for part in report.parts:
+            written[part].append(report)
+    rows = sum(report.parts[part] for part, reports in written.items() for report in reports)
     if entries is not None and entries != rows:
         raise Error(f"{entries} rows were counted, but the tasks have written {rows}")
+    attempts = {part: attempt_of(plan, part, reports, merge) for part, reports in written.items()}
     return commit(out, attempts=attempts, checksums=verify, clean=True)
+
+
+def attempt_of(plan: Plan, part: int, written: list[Written], merge: bool) -> str:
+    """The attempt at a part that counts."""
+    if len(written) == 1:
+        return written[0].attempt
+    if written and not merge:
+        raise InvalidInput(f"two tasks have written rows of part {part}")
+    # No task had rows of this part, or each has sorted its own.
+    name = "merged" if written else "empty"
+    with PartWriter(plan, part, name, sorted=False) as writer:
+        for path in (path for report in written for path in report.tables):
+            with Table(path) as table:
+                writer.write(table.scan(ENTRY, versions=True))
+    return name
 
 
 def discard(out: str) -> None:
