@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from conftest import contents, numbers, rocksdb
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, LessThanOrEqual, StringContains
 
 import sstkit
-from sstkit.spark._source import KeyRange, SstReader
+from sstkit.spark._source import KeyRange, PartsWritten, SstReader, SstWriter
 
 
 @pytest.fixture
@@ -113,6 +114,24 @@ def test_several_partitions_by_the_format(spark: SparkSession, tmp_path: Path) -
     assert len(tables) > 2
     assert sorted(path.name for path in out.iterdir()) == [*(it.name for it in tables), "manifest.json"]
     assert rocksdb(spark, tmp_path / "db", tables) == contents(df)
+
+
+def test_runs_are_no_attempts(tmp_path: Path) -> None:
+    """A commit that somebody else starts does not take rows of one task for all of them."""
+    out = tmp_path / "out"
+    writer = SstWriter({"path": str(out), "key": "k", "value": "v"}, False)
+    batches = [pa.record_batch({"k": ["a"], "v": ["1"]}), pa.record_batch({"k": ["b"], "v": ["2"]})]
+    reports = [writer.task.run([batch], f"task-{number}") for number, batch in enumerate(batches)]
+    with pytest.raises(sstkit.InvalidInput, match="no finished attempt"):
+        sstkit.commit(out)
+    writer.commit([PartsWritten(report) for report in reports])
+    assert list(sstkit.scan(out)) == [(b"a", b"1"), (b"b", b"2")]
+    assert sorted(path.suffix for path in out.iterdir()) == [".json", ".sst"]
+    late = SstWriter({"path": str(tmp_path / "late"), "key": "k", "value": "v"}, False)
+    late.abort([])
+    with pytest.raises(sstkit.Error):
+        late.task.run(batches, "task-2")
+    assert list((tmp_path / "late").iterdir()) == []
 
 
 def test_every_kind_of_entry_by_the_format(spark: SparkSession, tmp_path: Path) -> None:

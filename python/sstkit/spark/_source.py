@@ -252,8 +252,12 @@ class SstWriter(DataSourceArrowWriter):
         arguments = _options.write_arguments(options)
         names = [name for name in ("key", "value", "values_as", "kind") if name in arguments]
         columns = {str(name): arguments.pop(name) for name in names}
-        made = plan(self.out, **arguments)
-        self.task = PartTask(self.out, made.id, columns, sorted=False)
+        runs = _tasks.runs_of(plan(self.out, **arguments))
+        try:
+            self.task = PartTask(runs, plan(runs, **arguments).id, columns, sorted=False)
+        except BaseException:
+            _tasks.discard(self.out)
+            raise
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PartsWritten:
         return PartsWritten(self.task.run(iterator, _tasks.task_attempt()))
@@ -261,7 +265,7 @@ class SstWriter(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         reports = [message.report for message in messages if isinstance(message, PartsWritten)]
         try:
-            _tasks.commit_tasks(self.out, reports, merge=True)
+            _tasks.merge_runs(self.out, reports)
         except BaseException:
             _tasks.discard(self.out)
             raise

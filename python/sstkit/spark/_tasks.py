@@ -4,7 +4,8 @@
               a retry or a speculative copy writes an attempt of its own
     driver    takes the attempts that successful tasks report, no others; the commit proves them,
               publishes them at once, and removes what is left
-              merges rows of one part from several tasks before, if a data source has written them
+
+A data source does not distribute rows: its tasks write sorted runs, which the driver merges into one part.
 """
 
 from __future__ import annotations
@@ -113,43 +114,41 @@ def task_attempt() -> str:
 
 
 def commit_tasks(
-    out: str,
-    reports: Iterable[Written],
-    *,
-    entries: int | None = None,
-    verify: bool = False,
-    merge: bool = False,
+    out: str, reports: Iterable[Written], *, entries: int | None, verify: bool
 ) -> dict[str, Any]:
-    """Commits what the successful tasks have written, and nothing else.
-
-    `entries` is the number of rows, if they were counted. With `merge` several tasks may have written rows of
-    a part.
-    """
+    """Commits what the successful tasks have written, and nothing else. `entries` is the number of rows, if
+    they were counted."""
     plan = Plan(out)
-    written: dict[int, list[Written]] = {part: [] for part in range(plan.parts)}
+    attempts: dict[int, str] = {}
+    rows = 0
     for report in reports:
-        for part in report.parts:
-            written[part].append(report)
-    rows = sum(report.parts[part] for part, reports in written.items() for report in reports)
+        for part, count in report.parts.items():
+            if part in attempts:
+                raise InvalidInput(f"two tasks have written rows of part {part}")
+            attempts[part] = report.attempt
+            rows += count
+    # No task had rows of these parts.
+    for part in set(range(plan.parts)) - attempts.keys():
+        PartWriter(plan, part, "empty").finish()
+        attempts[part] = "empty"
     if entries is not None and entries != rows:
         raise Error(f"{entries} rows were counted, but the tasks have written {rows}")
-    attempts = {part: attempt_of(plan, part, reports, merge) for part, reports in written.items()}
     return commit(out, attempts=attempts, checksums=verify, clean=True)
 
 
-def attempt_of(plan: Plan, part: int, written: list[Written], merge: bool) -> str:
-    """The attempt at a part that counts."""
-    if len(written) == 1:
-        return written[0].attempt
-    if written and not merge:
-        raise InvalidInput(f"two tasks have written rows of part {part}")
-    # No task had rows of this part, or each has sorted its own.
-    name = "merged" if written else "empty"
-    with PartWriter(plan, part, name, sorted=False) as writer:
-        for path in (path for report in written for path in report.tables):
+def runs_of(plan: Plan) -> str:
+    """Where tasks write rows that the driver merges. They are no attempts at a part of the plan, which a
+    commit could take for all of it; and they are removed with it."""
+    return f"{str(plan.path).rstrip('/')}/_sstkit/{plan.id}/runs"
+
+
+def merge_runs(out: str, reports: Iterable[Written]) -> dict[str, Any]:
+    """Merges what the successful tasks have written, in bounded memory, and commits it as the only part."""
+    with PartWriter(out, 0, "merged", sorted=False) as writer:
+        for path in (path for report in reports for path in report.tables):
             with Table(path) as table:
                 writer.write(table.scan(ENTRY, versions=True))
-    return name
+    return commit(out, attempts={0: "merged"}, clean=True)
 
 
 def discard(out: str) -> None:
