@@ -122,11 +122,11 @@ def test_descriptions_of_databases(testdata: Path) -> None:
         except sstkit.Error:
             continue
         assert [database.info()] == sst("info", path), path
-        for layout in database.layout():
-            assert layout["blocks"] == sst("layout", layout["file"]), layout["file"]
         assert database.verify() == sst("verify", path), path
         if not sst_fails("filter", path):
             assert database.filter_report() == sst("filter", path), path
+            for layout in database.layout():
+                assert layout["blocks"] == sst("layout", layout["file"]), layout["file"]
             assert [database.stats(by_prefix=2)] == sst("stats", path, "--by-prefix", 2), path
         described += 1
     assert described > 5

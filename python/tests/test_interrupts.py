@@ -103,7 +103,7 @@ def interrupt(call: Callable[[], object]) -> None:
     call()
     whole = time.monotonic() - started
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    # A thread that needs the interpreter's lock while the call goes on.
+    # A thread that needs the interpreter's lock during the call.
     timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
     started = time.monotonic()
     took = None
