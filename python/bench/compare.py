@@ -1,7 +1,7 @@
 """Times of sstkit beside rocksdict, in one process, in turns, and docs/benchmarks/python.md from them.
 
 Needs a release build: `pip install ./python pyarrow rocksdict`, then
-`python python/bench/compare.py --page docs/benchmarks/python.md`. Every result is checked.
+`python python/bench/compare.py --wheel --page docs/benchmarks/python.md`. Every result is checked.
 """
 
 from __future__ import annotations
@@ -173,6 +173,18 @@ def import_seconds() -> float:
     return float(done.stdout)
 
 
+def wheel(folder: Path) -> dict[str, float]:
+    """Builds the wheel with nothing built before, as `pip install ./python` does."""
+    source = Path(__file__).parent.parent
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(source)]
+    before, started = os.times(), time.perf_counter()
+    subprocess.run(command, env={**os.environ, "CARGO_TARGET_DIR": str(folder / "target")}, check=True)
+    after = os.times()
+    cpu = sum(after[2:4]) - sum(before[2:4])
+    [built] = folder.glob("*.whl")
+    return {"bytes": built.stat().st_size, "seconds": time.perf_counter() - started, "cpu": cpu}
+
+
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     comparison = Comparison(arguments.rows, folder)
     comparison.build_per_key(False)
@@ -182,7 +194,13 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     for _ in range(arguments.rounds):
         for name, one in work.items():
             times[name].append(measured(one))
+    built: dict[str, float] | None = None
+    if arguments.wheel:
+        # Not where the files are, which is memory.
+        with tempfile.TemporaryDirectory(prefix="sstkit-wheel-") as place:
+            built = wheel(Path(place))
     return {
+        "wheel": built,
         "rows": arguments.rows,
         "rounds": arguments.rounds,
         "folder": str(folder.parent),
@@ -254,7 +272,17 @@ depends less on what else the machine does.
 * A scan into a table keeps all rows, as the iterator into a list does; a scan batch by batch drops them, as the iterator does.
 * The scans open the table again in each round, without a cache, and verify checksums; the iterator's database stays open, with its cache.
 * Importing the package takes {record["import"] * 1000:.0f} ms.
-"""
+{of_wheel(record.get("wheel"))}"""
+
+
+def of_wheel(built: dict[str, float] | None) -> str:
+    """A line about the wheel, if it was built."""
+    if built is None:
+        return ""
+    return (
+        f"* The wheel has {built['bytes'] / 1e6:.1f} MB. `pip install ./python` with nothing built before takes "
+        f"{built['seconds']:.0f} s, {built['cpu']:.0f} s of\n  processor time.\n"
+    )
 
 
 def main() -> None:
@@ -264,6 +292,7 @@ def main() -> None:
     parser.add_argument("--folder", default="/dev/shm", help="where the files are")
     parser.add_argument("--record", type=Path, help="a JSON file for the times of all rounds")
     parser.add_argument("--page", type=Path, help="the page to write")
+    parser.add_argument("--wheel", action="store_true", help="build the wheel, too, which takes minutes")
     parser.add_argument("--run", type=Path, help="print the page from this record; nothing is measured")
     arguments = parser.parse_args()
     if arguments.run:

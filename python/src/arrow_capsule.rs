@@ -17,7 +17,7 @@ use arrow_array::{
     Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, StructArray,
     make_array,
 };
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -50,16 +50,19 @@ pub(crate) fn batches(data: &Bound<'_, PyAny>) -> PyResult<BatchSource> {
     Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
 }
 
-/// The chunks of an array.
-pub(crate) fn arrays(data: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+/// Chunks of an array, which may be read on any thread.
+pub(crate) type ChunkSource = Box<dyn Iterator<Item = Result<ArrayRef, ArrowError>> + Send>;
+
+/// The chunks of an array. They are read without the interpreter's lock, as the threads that make them
+/// may need it.
+pub(crate) fn arrays(data: &Bound<'_, PyAny>) -> PyResult<ChunkSource> {
     if data.hasattr("__arrow_c_array__")? {
-        return Ok(vec![array(data)?]);
+        return Ok(Box::new(std::iter::once(Ok(array(data)?))));
     }
     if !data.hasattr("__arrow_c_stream__")? {
         return Err(does_not_export(data));
     }
-    let chunks = ArrayStreamReader::try_new(stream(data)?).map_err(Failure::from)?;
-    Ok(chunks.collect::<Result<_, _>>().map_err(Failure::from)?)
+    Ok(Box::new(ArrayStreamReader::try_new(stream(data)?).map_err(Failure::from)?))
 }
 
 fn does_not_export(data: &Bound<'_, PyAny>) -> PyErr {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray as Booleans};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyIterator, PyList};
+use pyo3::types::{PyCapsule, PyIterator, PyList, PyTuple};
 
 use crate::arrow_capsule::array_capsules;
 
@@ -21,6 +21,11 @@ impl BooleanArray {
 
 #[pymethods]
 impl BooleanArray {
+    #[new]
+    fn of_values(values: Vec<bool>) -> Self {
+        Self::new(values)
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }
@@ -37,6 +42,12 @@ impl BooleanArray {
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         PyList::new(py, self.0.values().iter())?.try_iter()
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = this.py();
+        let values = PyList::new(py, this.get().0.values().iter())?;
+        PyTuple::new(py, [this.get_type().into_any(), PyTuple::new(py, [values])?.into_any()])
     }
 
     /// The array in `arrow_schema` and `arrow_array` capsules.

@@ -7,8 +7,8 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sstkit_db::ColumnFamily;
 use sstkit_inspect::suggest::hint;
 use sstkit_inspect::{
-    DatabaseInfo, Encoding, ExplainedLookup, FilterReport, StatsReport, filter_reports,
-    verify_database,
+    DatabaseInfo, Encoding, ExplainedLookup, FilterReport, LayoutDescription, StatsReport,
+    filter_reports, open_level_file, verify_database,
 };
 use sstkit_table::Value;
 
@@ -149,9 +149,8 @@ impl Database {
         column_family: Option<&str>,
     ) -> PyResult<Bound<'py, PyList>> {
         let family = self.family(column_family)?;
-        let values: Outcome<Vec<Option<Value>>> =
-            py.detach(|| Ok(family.get_many(&keys.slices())?));
-        list_of_values(py, &values?)
+        let values = work::look_up(py, &keys.slices(), |keys| Ok(family.get_many(keys)?))?;
+        list_of_values(py, &values)
     }
 
     /// A scan of keys and values, as an Arrow stream.
@@ -187,6 +186,26 @@ impl Database {
         let info =
             work::read(py, move || Ok(DatabaseInfo::of(name, &database, Encoding::default())))?;
         to_python(py, &info)
+    }
+
+    /// The blocks of all tables: for each table a dictionary with its `file`, `size` and `blocks`, which are
+    /// those of `Table.layout`.
+    #[pyo3(signature = (*, column_family = None))]
+    fn layout<'py>(
+        &self,
+        py: Python<'py>,
+        column_family: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let families = self.families(column_family)?;
+        let described = work::read(py, move || {
+            let levels = families.iter().flat_map(ColumnFamily::levels);
+            let files = levels.flat_map(|level| level.files).map(|file| {
+                let name = file.path().display().to_string();
+                Ok(LayoutDescription::of(name, &open_level_file(&file)?)?)
+            });
+            files.collect::<Outcome<Vec<LayoutDescription>>>()
+        })?;
+        to_python(py, &described)
     }
 
     /// Statistics of all filters, as `sst filter --format json` prints them.
@@ -250,8 +269,8 @@ impl Database {
         column_family: Option<&str>,
     ) -> PyResult<Bound<'py, PyList>> {
         let family = self.family(column_family)?;
-        let keys: Outcome<Vec<Vec<u8>>> = py.detach(|| Ok(family.split_keys(parts)?));
-        PyList::new(py, keys?.iter().map(|key| PyBytes::new(py, key)))
+        let keys = work::read(py, move || Ok(family.split_keys(parts)?))?;
+        PyList::new(py, keys.iter().map(|key| PyBytes::new(py, key)))
     }
 
     /// Closes the files. Scans that have started go on.

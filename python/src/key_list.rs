@@ -6,6 +6,7 @@ use sstkit_arrow::{KeyEncoding, Keys};
 use crate::arrow_capsule::arrays;
 use crate::bytes_arg::BytesArg;
 use crate::errors::Outcome;
+use crate::work;
 
 /// Keys: an iterable of `bytes` or `str`, or an Arrow array, whose values are encoded as key columns
 /// are.
@@ -33,13 +34,15 @@ impl<'a, 'py> FromPyObject<'a, 'py> for KeyList {
             return keys.collect::<PyResult<_>>().map(Self::Listed);
         }
         let chunks = arrays(&object)?;
-        let encode = move || -> Outcome<Vec<Keys>> {
-            let encoded = chunks.into_iter().map(|chunk| {
+        let encoded = work::write(object.py(), move |stop| {
+            let encoded = chunks.map(|chunk| {
+                stop.check()?;
+                let chunk = chunk?;
                 let encoding = KeyEncoding::new([("key", chunk.data_type().clone())])?;
                 Ok(encoding.encode(&[chunk])?)
             });
-            encoded.collect()
-        };
-        Ok(Self::Encoded(object.py().detach(encode)?))
+            encoded.collect::<Outcome<Vec<Keys>>>()
+        })?;
+        Ok(Self::Encoded(encoded))
     }
 }

@@ -18,7 +18,7 @@ use crate::json::to_python;
 use crate::location::{self, Location};
 use crate::open_writer::OpenWriter;
 use crate::plan::Plan;
-use crate::work;
+use crate::work::{self, Stop};
 
 /// Writes an attempt at a part of a plan.
 ///
@@ -33,6 +33,8 @@ pub(crate) struct PartWriter {
 /// An attempt that is being written.
 struct OpenPart {
     writer: Writer,
+    /// Ends the work of the writer, sorting included.
+    stop: Stop,
     output: BuildOutput,
     /// Where it is written, if the output is in an object store.
     #[cfg(feature = "remote")]
@@ -42,15 +44,19 @@ struct OpenPart {
 impl OpenPart {
     fn new(plan: &DbPlan, part: usize, attempt: &str, options: &PartOptions) -> Outcome<Self> {
         let output = BuildOutput::of(plan)?;
+        let stop = Stop::default();
+        let create =
+            |plan: &DbPlan| Writer::with_progress(plan, part, attempt, options, stop.callback());
         #[cfg(feature = "remote")]
         if matches!(output, BuildOutput::Remote(_)) {
             let disk = TempDir::with_prefix("sstkit-part-").map_err(sstkit_db::Error::from)?;
             let plan = DbPlan::restore(disk.path(), &plan.to_json())?;
-            let writer = Writer::create(&plan, part, attempt, options)?;
-            return Ok(Self { writer, output, _disk: Some(disk) });
+            let writer = create(&plan)?;
+            return Ok(Self { writer, stop, output, _disk: Some(disk) });
         }
         Ok(Self {
-            writer: Writer::create(plan, part, attempt, options)?,
+            writer: create(plan)?,
+            stop,
             output,
             #[cfg(feature = "remote")]
             _disk: None,
@@ -108,6 +114,18 @@ impl PartWriter {
         self.writer.add(py, |open| Ok(open.writer.add(EntryKind::Deletion, key.as_ref(), &[])?))
     }
 
+    /// Deletes a key that was put once.
+    fn single_delete(&self, py: Python<'_>, key: BytesArg) -> PyResult<()> {
+        let kind = EntryKind::SingleDeletion;
+        self.writer.add(py, |open| Ok(open.writer.add(kind, key.as_ref(), &[])?))
+    }
+
+    /// Adds a merge operand.
+    fn merge(&self, py: Python<'_>, key: BytesArg, operand: BytesArg) -> PyResult<()> {
+        let kind = EntryKind::Merge;
+        self.writer.add(py, |open| Ok(open.writer.add(kind, key.as_ref(), operand.as_ref())?))
+    }
+
     /// Writes rows of Arrow data, and returns their number. After an error the writer cannot be used
     /// any more.
     #[pyo3(signature = (data, **columns))]
@@ -125,8 +143,9 @@ impl PartWriter {
     /// prints, but for the time.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let open = self.writer.take()?;
-        let summary = work::write(py, move |_| {
+        let summary = work::write_until(py, open.stop.clone(), move |stop| {
             let summary = open.writer.finish()?;
+            stop.check()?;
             open.output.deliver(&summary)?;
             Ok(summary)
         })?;

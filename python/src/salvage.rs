@@ -69,24 +69,35 @@ pub(crate) fn salvage<'py>(
         comparator: comparator.map(names::comparator).transpose().map_err(Failure::Invalid)?,
         threads: threads.unwrap_or_else(cores),
     };
-    let description = work::write(py, move |stop| {
-        let start = Instant::now();
-        let description = match path.is_dir() || request.kind.is_some() {
-            true => request.database(&path, stop)?,
-            false => request.table(&path, stop)?,
-        };
-        Ok(description.in_time(start.elapsed()))
-    })?;
-    to_python(py, &description)
+    let start = Instant::now();
+    let description = match path.is_dir() || request.kind.is_some() {
+        true => work::write(py, move |stop| request.database(&path, stop))?,
+        false => {
+            let options = request.of_table();
+            let of = path.clone();
+            // Of a table, everything is read before anything is written.
+            let salvage = work::read(py, move || Ok(TableSalvage::open(of, &options)?))?;
+            work::write(py, move |stop| request.table(&path, &salvage, stop))?
+        }
+    };
+    to_python(py, &description.in_time(start.elapsed()))
 }
 
 impl Request {
-    fn table(&self, path: &Path, stop: &Stop) -> Outcome<SalvageDescription> {
+    fn of_table(&self) -> SalvageOptions {
         let mut options = SalvageOptions::default();
         options.comparator.clone_from(&self.comparator);
         options.engine = self.engine;
         options.threads = self.threads;
-        let salvage = TableSalvage::open(path, &options)?;
+        options
+    }
+
+    fn table(
+        &self,
+        path: &Path,
+        salvage: &TableSalvage,
+        stop: &Stop,
+    ) -> Outcome<SalvageDescription> {
         let report = salvage.report();
         let description = SalvageDescription::of_table(path, report, Encoding::default());
         let Some(out) = &self.out else { return Ok(description) };

@@ -3,11 +3,15 @@
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::UInt64Type;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, RecordBatch, RecordBatchReader as _};
 use arrow_schema::DataType;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString, PyTuple};
 use sstkit_arrow::Batches;
 
 use crate::errors::{Failure, Outcome};
@@ -97,8 +101,22 @@ fn is_supported(of: &DataType) -> bool {
         DataType::Binary
             | DataType::LargeBinary
             | DataType::BinaryView
+            | DataType::FixedSizeBinary(_)
             | DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Boolean
+            | DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32
             | DataType::UInt64
+            | DataType::Float32
+            | DataType::Float64
+            | DataType::Date32
             | DataType::List(_)
             | DataType::Map(..)
     )
@@ -112,10 +130,24 @@ fn value<'py>(py: Python<'py>, column: &dyn Array, row: usize) -> PyResult<Bound
         DataType::Binary => PyBytes::new(py, column.as_binary::<i32>().value(row)).into_any(),
         DataType::LargeBinary => PyBytes::new(py, column.as_binary::<i64>().value(row)).into_any(),
         DataType::BinaryView => PyBytes::new(py, column.as_binary_view().value(row)).into_any(),
-        DataType::Utf8 => PyString::new(py, column.as_string::<i32>().value(row)).into_any(),
-        DataType::UInt64 => {
-            column.as_primitive::<UInt64Type>().value(row).into_pyobject(py)?.into_any()
+        DataType::FixedSizeBinary(_) => {
+            PyBytes::new(py, column.as_fixed_size_binary().value(row)).into_any()
         }
+        DataType::Utf8 => PyString::new(py, column.as_string::<i32>().value(row)).into_any(),
+        DataType::LargeUtf8 => PyString::new(py, column.as_string::<i64>().value(row)).into_any(),
+        DataType::Utf8View => PyString::new(py, column.as_string_view().value(row)).into_any(),
+        DataType::Boolean => PyBool::new(py, column.as_boolean().value(row)).to_owned().into_any(),
+        DataType::Int8 => number::<Int8Type>(py, column, row)?,
+        DataType::Int16 => number::<Int16Type>(py, column, row)?,
+        DataType::Int32 => number::<Int32Type>(py, column, row)?,
+        DataType::Int64 => number::<Int64Type>(py, column, row)?,
+        DataType::UInt8 => number::<UInt8Type>(py, column, row)?,
+        DataType::UInt16 => number::<UInt16Type>(py, column, row)?,
+        DataType::UInt32 => number::<UInt32Type>(py, column, row)?,
+        DataType::UInt64 => number::<UInt64Type>(py, column, row)?,
+        DataType::Float32 => number::<Float32Type>(py, column, row)?,
+        DataType::Float64 => number::<Float64Type>(py, column, row)?,
+        DataType::Date32 => date(py, column.as_primitive::<Date32Type>().value(row))?,
         DataType::List(_) => {
             let items = column.as_list::<i32>().value(row);
             let items = (0..items.len()).map(|item| value(py, items.as_ref(), item));
@@ -132,4 +164,20 @@ fn value<'py>(py: Python<'py>, column: &dyn Array, row: usize) -> PyResult<Bound
         }
         _ => py.None().into_bound(py),
     })
+}
+
+fn number<'py, T>(py: Python<'py>, column: &dyn Array, row: usize) -> PyResult<Bound<'py, PyAny>>
+where
+    T: ArrowPrimitiveType<Native: IntoPyObjectExt<'py>>,
+{
+    column.as_primitive::<T>().value(row).into_bound_py_any(py)
+}
+
+/// The ordinal of 1970-01-01 in Python, where 0001-01-01 is 1.
+const EPOCH: i64 = 719_163;
+
+/// A `datetime.date`; one before the year 1 or after 9999 is an error of Python.
+fn date(py: Python<'_>, days: i32) -> PyResult<Bound<'_, PyAny>> {
+    let ordinal = EPOCH + i64::from(days);
+    py.import("datetime")?.getattr("date")?.call_method1("fromordinal", (ordinal,))
 }

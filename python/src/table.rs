@@ -100,9 +100,8 @@ impl Table {
     /// The values of many keys, with None for those that are not found, in the order of the keys.
     fn get_many<'py>(&self, py: Python<'py>, keys: KeyList) -> PyResult<Bound<'py, PyList>> {
         let file = self.file()?;
-        let values: Outcome<Vec<Option<Value>>> =
-            py.detach(|| Ok(file.table().get_many(&keys.slices())?));
-        list_of_values(py, &values?)
+        let values = work::look_up(py, &keys.slices(), |keys| Ok(file.table().get_many(keys)?))?;
+        list_of_values(py, &values)
     }
 
     /// A scan of keys and values, as an Arrow stream.
@@ -188,8 +187,8 @@ impl Table {
     /// Keys that split the data into about `parts` parts of the same size. Only indexes are read.
     fn split_keys<'py>(&self, py: Python<'py>, parts: usize) -> PyResult<Bound<'py, PyList>> {
         let file = self.file()?;
-        let keys: Outcome<Vec<Vec<u8>>> = py.detach(|| Ok(file.table().split_keys(parts)?));
-        PyList::new(py, keys?.iter().map(|key| PyBytes::new(py, key)))
+        let keys = work::read(py, move || Ok(file.table().split_keys(parts)?))?;
+        PyList::new(py, keys.iter().map(|key| PyBytes::new(py, key)))
     }
 
     /// Closes the file. Scans that have started go on.

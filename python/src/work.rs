@@ -69,9 +69,34 @@ pub(crate) fn write<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Stop) -> Outcome<T> + Send + 'static,
 ) -> PyResult<T> {
-    let stop = Stop::default();
+    write_until(py, Stop::default(), work)
+}
+
+/// The same for a writer that has been given a [`Stop`] before.
+pub(crate) fn write_until<T: Send + 'static>(
+    py: Python<'_>,
+    stop: Stop,
+    work: impl FnOnce(&Stop) -> Outcome<T> + Send + 'static,
+) -> PyResult<T> {
     let given = stop.clone();
     run(py, Some(stop), move || work(&given))
+}
+
+/// Keys that are looked up between two looks for signals.
+const LOOKUPS: usize = 4096;
+
+/// Looks up many keys in the caller's thread, some at a time.
+pub(crate) fn look_up<T: Send>(
+    py: Python<'_>,
+    keys: &[&[u8]],
+    look_up: impl Fn(&[&[u8]]) -> Outcome<Vec<T>> + Sync,
+) -> PyResult<Vec<T>> {
+    let mut found = Vec::with_capacity(keys.len());
+    for some in keys.chunks(LOOKUPS) {
+        found.extend(py.detach(|| look_up(some))?);
+        py.check_signals()?;
+    }
+    Ok(found)
 }
 
 fn run<T: Send + 'static>(

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
+from ._errors import InvalidInput
 from ._native import Database, Scan, Table, is_folder
+from ._types import DatabaseReadOptions, TableReadOptions
+
+# The options that open a table or database.
+OPENING = {*TableReadOptions.__annotations__, *DatabaseReadOptions.__annotations__}
 
 
 def open(path: str | os.PathLike[str], **options: Any) -> Table | Database:
@@ -24,26 +30,30 @@ def is_address(path: str | os.PathLike[str]) -> bool:
 
 def scan(
     path: str | os.PathLike[str],
-    columns: list[str] | None = None,
+    columns: Sequence[str] | None = None,
     *,
     column_family: str | None = None,
     **options: Any,
 ) -> Scan:
     """Scan a table file, a database or a directory of tables, as an Arrow stream.
 
-    The options are those of `Table.scan`. The result can be queried:
+    The options are those of `Table.scan`, and those of `open`, as `merge_operator`. The result can be queried:
     `rows = sstkit.scan("000011.sst"); duckdb.sql("select count(*) from rows")`.
     """
-    source = open(path)
-    if isinstance(source, Table):
-        return source.scan(columns, **options)
-    return source.scan(columns, column_family=column_family, **options)
+    opening = {name: options.pop(name) for name in list(options) if name in OPENING}
+    source = open(path, **opening)
+    if isinstance(source, Database):
+        return source.scan(columns, column_family=column_family, **options)
+    if column_family is not None:
+        raise InvalidInput(f"{source.path}: a table has no column families")
+    return source.scan(columns, **options)
 
 
-def verify(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+def verify(path: str | os.PathLike[str], **options: Any) -> list[dict[str, Any]]:
     """Read all of a table, a database or a directory of tables and report every problem.
 
-    One dictionary for each file, as `sst verify --format json` prints them.
+    The options are those of `open`. One dictionary for each file, as `sst verify --format json` prints
+    them.
     """
-    source = open(path)
+    source = open(path, **options)
     return [source.verify()] if isinstance(source, Table) else source.verify()

@@ -160,5 +160,8 @@ def test_everything_pickles(small: Path, tmp_path: Path) -> None:
     assert [key for key, in scan] == [b"key%06d" % number for number in range(999, 989, -1)]
     plan = sstkit.plan(tmp_path / "out", splits=["m"])
     assert pickle.loads(pickle.dumps(plan)).id == plan.id
+    answers = sstkit.Filter.build(["a", "b"]).may_contain_many(["a", "absent", "b"])
+    again = pickle.loads(pickle.dumps(answers))
+    assert list(again) == list(answers) and len(again) == 3
     error = pickle.loads(pickle.dumps(sstkit.NotFound("gone")))
     assert isinstance(error, FileNotFoundError) and str(error) == "gone"

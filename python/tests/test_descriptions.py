@@ -125,6 +125,8 @@ def test_descriptions_of_databases(testdata: Path) -> None:
         assert database.verify() == sst("verify", path), path
         if not sst_fails("filter", path):
             assert database.filter_report() == sst("filter", path), path
+            for layout in database.layout():
+                assert layout["blocks"] == sst("layout", layout["file"]), layout["file"]
             assert [database.stats(by_prefix=2)] == sst("stats", path, "--by-prefix", 2), path
         described += 1
     assert described > 5

@@ -68,3 +68,20 @@ def test_a_plan_is_discarded(tmp_path: Path) -> None:
     sstkit.commit(out)
     with pytest.raises(sstkit.InvalidInput, match="has begun"):
         plan.discard()
+
+
+def test_kinds_of_entries(tmp_path: Path) -> None:
+    plan = sstkit.plan(tmp_path / "out", splits=[])
+    with sstkit.PartWriter(plan, 0, "a") as writer:
+        writer.put("a", "1")
+        writer.delete("b")
+        writer.merge("c", "+1")
+        writer.single_delete("d")
+    sstkit.commit(tmp_path / "out")
+    rows = sstkit.scan(tmp_path / "out", ["key", "kind", "value"], versions=True)
+    assert list(rows) == [
+        (b"a", "put", b"1"),
+        (b"b", "delete", b""),
+        (b"c", "merge", b"+1"),
+        (b"d", "single_delete", b""),
+    ]

@@ -45,6 +45,21 @@ def test_scans(small: Path) -> None:
     assert pa.table(table.scan(binary_layout="binary_view"))["key"].type == pa.binary_view()
 
 
+def test_options_that_open(tmp_path: Path) -> None:
+    """`sstkit.scan` takes those of `open`, too."""
+    path = tmp_path / "merged.sst"
+    with sstkit.TableWriter(path) as writer:
+        writer.merge("a", "1")
+    with pytest.raises(pa.ArrowException, match="merge operator"):
+        pa.table(sstkit.scan(path))
+    rows = sstkit.scan(path, merge_operator="stringappend", limit=1)
+    assert list(rows) == [(b"a", b"1")]
+    with pytest.raises(sstkit.InvalidInput, match="no column families"):
+        sstkit.scan(path, column_family="default")
+    with pytest.raises(sstkit.InvalidInput, match="merge operator"):
+        sstkit.verify(path, merge_operator="absent")
+
+
 def test_pickles(small: Path) -> None:
     table = pickle.loads(pickle.dumps(sstkit.Table(small, cache_size=0)))
     assert table.get(b"key000007") == b"value7"

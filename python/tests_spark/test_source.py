@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from conftest import contents, numbers, rocksdb
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, LessThanOrEqual, StringContains
 
 import sstkit
-from sstkit.spark._source import KeyRange, SstReader
+from sstkit.spark._source import KeyRange, PartsWritten, SstReader, SstWriter
 
 
 @pytest.fixture
@@ -96,13 +97,119 @@ def test_one_table_by_the_format(spark: SparkSession, tmp_path: Path) -> None:
     assert rows(spark, out) == sorted(contents(df).items())
     assert rocksdb(spark, tmp_path / "db", sorted(out.glob("*.sst"))) == contents(df)
     other = str(tmp_path / "other")
-    with pytest.raises(Exception, match="two tasks have written rows of part 0"):
-        df.write.format("sst").options(**options).mode("append").save(other)
-    assert list(Path(other).iterdir()) == []
     with pytest.raises(Exception, match="does not overwrite"):
         df.write.format("sst").options(**options).mode("overwrite").save(other)
     with pytest.raises(Exception, match="unknown option 'colour'"):
         df.write.format("sst").option("colour", "red").mode("append").save(other)
+
+
+def test_several_partitions_by_the_format(spark: SparkSession, tmp_path: Path) -> None:
+    df = numbers(spark, 3000)
+    assert df.rdd.getNumPartitions() == 4
+    out = tmp_path / "out"
+    options = {"key": "k", "value": "v", "compression": "none", "max_file_size": "20000"}
+    df.write.format("sst").options(**options).mode("append").save(str(out))
+    assert rows(spark, out) == sorted(contents(df).items())
+    tables = sorted(out.glob("*.sst"))
+    assert len(tables) > 2
+    assert sorted(path.name for path in out.iterdir()) == [*(it.name for it in tables), "manifest.json"]
+    assert rocksdb(spark, tmp_path / "db", tables) == contents(df)
+
+
+def test_runs_are_no_attempts(tmp_path: Path) -> None:
+    """A commit that somebody else starts does not take rows of one task for all of them."""
+    out = tmp_path / "out"
+    writer = SstWriter({"path": str(out), "key": "k", "value": "v"}, False)
+    batches = [pa.record_batch({"k": ["a"], "v": ["1"]}), pa.record_batch({"k": ["b"], "v": ["2"]})]
+    reports = [writer.task.run([batch], f"task-{number}") for number, batch in enumerate(batches)]
+    with pytest.raises(sstkit.InvalidInput, match="no finished attempt"):
+        sstkit.commit(out)
+    writer.commit([PartsWritten(report) for report in reports])
+    assert list(sstkit.scan(out)) == [(b"a", b"1"), (b"b", b"2")]
+    assert sorted(path.suffix for path in out.iterdir()) == [".json", ".sst"]
+    late = SstWriter({"path": str(tmp_path / "late"), "key": "k", "value": "v"}, False)
+    late.abort([])
+    with pytest.raises(sstkit.Error):
+        late.task.run(batches, "task-2")
+    assert list((tmp_path / "late").iterdir()) == []
+
+
+def test_every_kind_of_entry_by_the_format(spark: SparkSession, tmp_path: Path) -> None:
+    """What tasks have written is merged as it is."""
+    df = spark.range(0, 90, 1, 3).selectExpr(
+        "string(100 + id) as k", "string(id) as v", "element_at(array('put', 'delete', 'merge'), 1 + int(id % 3)) as op"
+    )
+    out = tmp_path / "out"
+    df.write.format("sst").options(key="k", value="v", kind="op").mode("append").save(str(out))
+    found = list(sstkit.scan(out, ["key", "kind", "value"], versions=True))
+    expected = [(str(100 + n), ("put", "delete", "merge")[n % 3], str(n)) for n in range(90)]
+    assert [(key.decode(), kind, value.decode()) for key, kind, value in found] == [
+        (key, kind, "" if kind == "delete" else value) for key, kind, value in expected
+    ]
+    entities = tmp_path / "entities"
+    pairs = spark.range(0, 20, 1, 2).selectExpr("string(100 + id) as k", "string(id) as a", "string(-id) as b")
+    writing = pairs.write.format("sst").options(key="k", value="a,b", values_as="entity")
+    writing.mode("append").save(str(entities))
+    read = list(sstkit.scan(entities, ["key", "columns"]))
+    assert read == [(b"%d" % (100 + n), {b"a": b"%d" % n, b"b": b"%d" % -n}) for n in range(20)]
+
+
+def test_a_key_in_two_partitions_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    df = spark.range(0, 20, 1, 2).selectExpr("string(id % 19) as k", "string(id) as v")
+    out = tmp_path / "out"
+    with pytest.raises(Exception, match="twice|duplicate"):
+        df.write.format("sst").options(key="k", value="v").mode("append").save(str(out))
+    assert list(out.iterdir()) == []
+
+
+def test_key_columns(spark: SparkSession, tmp_path: Path) -> None:
+    """Composite keys come back as the columns that they were made of, and bounds of the first are pushed down."""
+    df = spark.range(2000).selectExpr(
+        "element_at(array('de', 'fr', 'd', 'fr\0'), 1 + int(id % 4)) as country",
+        "500 - id as n",
+        "cast(id / 8 as decimal(10, 2)) as price",
+        "date_add(date'1970-01-01', int(id - 1000)) as day",
+        "string(id) as v",
+    )
+    out = tmp_path / "out"
+    key = ["country", "n", "price", "day"]
+    sstkit.spark.write(df, out, key=key, value="v", splits=3)
+    options = {"key_types": "country string, n bigint, price decimal(10, 2), day date", "partitions": "4"}
+    read = spark.read.format("sst").options(**options).load(str(out))
+    assert read.columns == [*key, "value"]
+    expected = sorted(tuple(row)[:-1] for row in df.collect())
+    assert sorted(tuple(row)[:-1] for row in read.collect()) == expected
+    assert sorted(map(tuple, read.select("day", "n").collect())) == sorted((row[3], row[1]) for row in expected)
+    for condition in [
+        "country = 'fr'", "country > 'de' and n < 0", "country < 'fr'", "country <= 'fr'", "country >= 'd'",
+        "country > 'd'", "n = 7", "country = 'fr' and n = -1",
+    ]:
+        wanted = sorted(tuple(row)[:-1] for row in df.where(condition).collect())
+        assert sorted(tuple(row)[:-1] for row in read.where(condition).collect()) == wanted != [], condition
+    narrow = spark.read.format("sst").options(**options).schema("n bigint").load(str(out))
+    assert sorted(row.n for row in narrow.collect()) == sorted(row[1] for row in expected)
+    reader = SstReader({"path": str(out), **options}, read.schema)
+    assert list(reader.pushFilters([EqualTo(("country",), "fr"), EqualTo(("n",), 1)])) == [EqualTo(("n",), 1)]
+    assert (reader.start, reader.end) == (b"fr\0\1", b"fr\0\2")
+    with pytest.raises(Exception, match="keys are not made of"):
+        spark.read.format("sst").option("key_types", "a array<int>").load(str(out))
+
+
+def test_numbers_as_keys(spark: SparkSession, tmp_path: Path) -> None:
+    df = spark.range(-500, 500).selectExpr("id", "string(id) as v", "cast(id as double) / 4 as x")
+    sstkit.spark.write(df, tmp_path / "out", key="id", value="v", splits=2)
+    read = spark.read.format("sst").option("key_types", "id bigint").load(str(tmp_path / "out"))
+    for condition in ["id < -250", "id >= 499", "id = 0", "id > 499", "id between -3 and 3"]:
+        found = sorted(row.id for row in read.where(condition).collect())
+        assert found == sorted(row.id for row in df.where(condition).collect()), condition
+    reader = SstReader({"path": str(tmp_path / "out"), "key_types": "id bigint"}, read.schema)
+    assert list(reader.pushFilters([GreaterThan(("id",), 3)])) == []
+    assert reader.start == b"\x80\0\0\0\0\0\0\3\0"
+    # Spark has one zero, keys have two.
+    sstkit.spark.write(df, tmp_path / "floats", key="x", value="v", splits=2)
+    reader = SstReader({"path": str(tmp_path / "floats"), "key_types": "x double"}, read.schema)
+    condition = EqualTo(("x",), 0.0)
+    assert list(reader.pushFilters([condition])) == [condition]
 
 
 def test_state_stores(spark: SparkSession, tmp_path: Path) -> None:

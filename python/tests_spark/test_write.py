@@ -68,6 +68,34 @@ def test_composite_keys_and_given_splits(spark: SparkSession, tmp_path: Path) ->
     ], "the last part is empty"
 
 
+@pytest.mark.parametrize("splits", [None, 3, 8])
+def test_shards(spark: SparkSession, tmp_path: Path, splits: int | None) -> None:
+    """No table has keys of two shards."""
+    df = spark.range(1000).selectExpr("if(id < 900, 'a', 'b') as shard", "1000 - id as n", "string(id) as v")
+    out = tmp_path / "out"
+    report = sstkit.spark.write(
+        df, out, key=["shard", "n"], value="v", splits=splits, shards=[("a", 500), ("b", -1)]
+    )
+    assert report["manifest"]["entries"] == 1000
+    tables = [
+        list(sstkit.scan(out / file["name"], ["key"], key_types=[("shard", "string"), ("n", "int64")]))
+        for file in report["manifest"]["files"]
+    ]
+    assert len(tables) == (splits or 3)
+    for keys in tables:
+        assert len({(key >= ("a", 500), key >= ("b", -1)) for key in keys}) == 1
+    sizes = [len(keys) for keys in tables]
+    assert splits != 8 or max(sizes) < 250, sizes
+    with pytest.raises(sstkit.InvalidInput, match="3 or more, the number of shards"):
+        sstkit.spark.write(
+            df, tmp_path / "2", key=["shard", "n"], value="v", splits=2, shards=[("a", 500), ("b", -1)]
+        )
+    with pytest.raises(sstkit.InvalidInput, match="not in order"):
+        sstkit.spark.write(df, tmp_path / "2", key="shard", value="v", splits=3, shards=["b", "a"])
+    with pytest.raises(sstkit.InvalidInput, match="as a number"):
+        sstkit.spark.write(df, tmp_path / "2", key="shard", value="v", splits=["a"], shards=["b"])
+
+
 def test_deletions(spark: SparkSession, tmp_path: Path) -> None:
     df = spark.range(100).selectExpr(
         "string(id + 100) as k", "string(id) as v", "if(id % 2 = 0, 'put', 'delete') as op"

@@ -15,6 +15,7 @@
     _tasks.py        what a task writes, and the commit of the driver
     _write.py        all of it together
     _source.py       the data source "sst" of PySpark 4
+    _key_columns.py  the columns that keys are made of, for reading
     _checkpoint.py   state stores of Structured Streaming as databases
 """
 

@@ -27,6 +27,7 @@ from .. import _open
 from .._errors import InvalidInput
 from .._native import Database, Table, plan
 from . import _checkpoint, _options, _tasks, _write
+from ._key_columns import KeyColumns
 from ._tasks import PartTask, Written
 
 if TYPE_CHECKING:
@@ -70,13 +71,21 @@ class SstDataSource(DataSource):
         unknown = [name for name in columns if name not in TYPES]
         if unknown:
             raise InvalidInput(f"unknown column {unknown[0]!r} (expected {', '.join(TYPES)})")
-        return ", ".join(f"{name} {TYPES[name]}" for name in columns)
+        keys = key_columns(self.options)
+        of_key = {"key": TYPES["key"]} if keys is None else keys.spark
+        types = [of_key if name == "key" else {name: TYPES[name]} for name in columns]
+        return ", ".join(f"{name} {of}" for some in types for name, of in some.items())
 
     def reader(self, schema: StructType) -> SstReader:
         return SstReader(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> SstWriter:
         return SstWriter(self.options, overwrite)
+
+
+def key_columns(options: Mapping[str, str]) -> KeyColumns | None:
+    """What keys are made of, if the options say it."""
+    return KeyColumns(options["key_types"]) if "key_types" in options else None
 
 
 @dataclass
@@ -97,6 +106,7 @@ class SstReader(DataSourceReader):
             raise InvalidInput("the format sst needs a path")
         self.path = options["path"]
         self.schema = schema
+        self.keys = key_columns(options)
         self.column_family = options.get("column_family")
         self.opening = {name: options[name] for name in OPENING if name in options}
         self.state = (options.get("operator", "0"), options.get("store", "default"))
@@ -115,7 +125,8 @@ class SstReader(DataSourceReader):
 
     def take(self, condition: Filter) -> bool:
         """Narrows the range of keys; false if that is not all that the condition says."""
-        if getattr(condition, "attribute", None) != ("key",):
+        name = getattr(condition, "attribute", None)
+        if name is None or name not in [(key,) for key in self.key_names()]:
             return False
         if isinstance(condition, IsNotNull):
             return True
@@ -123,15 +134,31 @@ class SstReader(DataSourceReader):
             condition, (EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual)
         ):
             return False
-        key = bytes(condition.value)
-        after = key + b"\0"
+        interval = self.interval(name[0], condition.value)
+        if interval is None:
+            return False
+        key, after = interval
         if isinstance(condition, (EqualTo, GreaterThan, GreaterThanOrEqual)):
             start = after if isinstance(condition, GreaterThan) else key
+            if start is None:
+                return False
             self.start = start if self.start is None else max(self.start, start)
         if isinstance(condition, (EqualTo, LessThan, LessThanOrEqual)):
             end = key if isinstance(condition, LessThan) else after
-            self.end = end if self.end is None else min(self.end, end)
+            if end is not None:
+                self.end = end if self.end is None else min(self.end, end)
         return True
+
+    def key_names(self) -> list[str]:
+        """The columns that are keys, or parts of them."""
+        return ["key"] if self.keys is None else self.keys.names
+
+    def interval(self, name: str, value: Any) -> tuple[bytes, bytes | None] | None:
+        """The first key with a value, and the first one after all of these."""
+        if self.keys is not None:
+            return self.keys.interval(name, value)
+        key = bytes(value)
+        return key, key + b"\0"
 
     def is_bytewise(self) -> bool:
         """Whether keys are in the order of their bytes."""
@@ -185,16 +212,20 @@ class SstReader(DataSourceReader):
         from pyspark.sql.pandas.types import to_arrow_schema
 
         assert isinstance(partition, KeyRange)
-        names = self.schema.fieldNames()
         wanted = to_arrow_schema(self.schema)
+        columns = ["key"] if set(self.key_names()) & set(wanted.names) else []
+        columns += [name for name in wanted.names if name not in self.key_names()]
         with self.opened(partition.path, partition.is_state) as source:
             options: dict[str, Any] = {"start": partition.start, "end": partition.end}
-            options["versions"] = not OF_VERSIONS.isdisjoint(names)
+            options["versions"] = not OF_VERSIONS.isdisjoint(columns)
+            if self.keys is not None and "key" in columns:
+                options["key_types"] = self.keys.types
             if isinstance(source, Table):
-                scan = source.scan(names, **options)
+                scan = source.scan(columns, **options)
             else:
-                scan = source.scan(names, column_family=self.column_family, **options)
+                scan = source.scan(columns, column_family=self.column_family, **options)
             for batch in pa.RecordBatchReader.from_stream(scan):
+                batch = batch.select(wanted.names)
                 yield batch if batch.schema.equals(wanted) else batch.cast(wanted)
 
 
@@ -206,10 +237,10 @@ class PartsWritten(WriterCommitMessage):
 
 
 class SstWriter(DataSourceArrowWriter):
-    """Writes the partition of a data frame as one part, which is sorted here.
+    """Writes the partitions of a data frame as sorted runs, which the driver merges.
 
-    A data source cannot tell Spark how to distribute the rows, so several partitions are refused:
-    `sstkit.spark.write` distributes them.
+    A data source cannot tell Spark how to distribute the rows. `sstkit.spark.write` distributes them, so that
+    no row goes through the driver.
     """
 
     def __init__(self, options: Mapping[str, str], overwrite: bool) -> None:
@@ -221,8 +252,12 @@ class SstWriter(DataSourceArrowWriter):
         arguments = _options.write_arguments(options)
         names = [name for name in ("key", "value", "values_as", "kind") if name in arguments]
         columns = {str(name): arguments.pop(name) for name in names}
-        made = plan(self.out, **arguments)
-        self.task = PartTask(self.out, made.id, columns, sorted=False)
+        runs = _tasks.runs_of(plan(self.out, **arguments))
+        try:
+            self.task = PartTask(runs, plan(runs, **arguments).id, columns, sorted=False)
+        except BaseException:
+            _tasks.discard(self.out)
+            raise
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PartsWritten:
         return PartsWritten(self.task.run(iterator, _tasks.task_attempt()))
@@ -230,7 +265,7 @@ class SstWriter(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         reports = [message.report for message in messages if isinstance(message, PartsWritten)]
         try:
-            _tasks.commit_tasks(self.out, reports, entries=None, verify=False)
+            _tasks.merge_runs(self.out, reports)
         except BaseException:
             _tasks.discard(self.out)
             raise

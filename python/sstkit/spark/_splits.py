@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._errors import InvalidInput
@@ -30,16 +32,31 @@ class Splits(NamedTuple):
 
 
 def find(
-    df: DataFrame, key: list[str], value: list[str], splits: int | Sequence[Any] | None
+    df: DataFrame,
+    key: list[str],
+    value: list[str],
+    splits: int | Sequence[Any] | None,
+    shards: Sequence[Any],
 ) -> Splits:
-    """The split keys: given ones, or those that make a number of parts of about the same size."""
-    if isinstance(splits, (str, bytes)):
-        raise InvalidInput("splits is a number or a list of keys")
+    """The split keys: given ones, or those that make a number of parts of about the same size, the shard
+    boundaries among them."""
+    if isinstance(splits, (str, bytes)) or isinstance(shards, (str, bytes)):
+        raise InvalidInput("splits is a number or a list of keys, shards a list of keys")
     if splits is None or isinstance(splits, int):
-        return sampled(df, key, value, splits)
+        return sampled(df, key, value, splits, given(df, key, shards))
+    if shards:
+        raise InvalidInput("give splits as a number with shards, or all split keys")
+    rows, keys = given(df, key, splits)
+    return Splits(rows, keys, None)
+
+
+def given(
+    df: DataFrame, key: list[str], splits: Sequence[Any]
+) -> tuple[list[tuple[Any, ...]], list[bytes]]:
+    """Keys of the caller, as Spark compares with them and as bytes."""
     kinds = [df.schema[name].dataType.typeName() for name in key]
     rows = [typed(split if isinstance(split, tuple) else (split,), kinds) for split in splits]
-    return Splits(rows, encoded(df, key, rows), None)
+    return rows, encoded(df, key, rows)
 
 
 def typed(split: tuple[Any, ...], kinds: list[str]) -> tuple[Any, ...]:
@@ -69,13 +86,26 @@ def encoded(df: DataFrame, key: list[str], rows: list[tuple[Any, ...]]) -> list[
     return encode_keys(pa.Table.from_arrays(arrays, schema=schema), key)
 
 
-def sampled(df: DataFrame, key: list[str], value: list[str], parts: int | None) -> Splits:
+# The bytes of a key, the row it was made of, and how many bytes of data it stands for.
+Sample = tuple[bytes, tuple[Any, ...], int]
+
+
+def sampled(
+    df: DataFrame,
+    key: list[str],
+    value: list[str],
+    parts: int | None,
+    shards: tuple[list[tuple[Any, ...]], list[bytes]],
+) -> Splits:
     """Reads the input twice: to count the rows, and to take some of them."""
-    if parts is not None and parts < 1:
-        raise InvalidInput("splits is 1 or more")
+    least = len(shards[1]) + 1
+    if parts is not None and parts < least:
+        raise InvalidInput(f"splits is {least} or more" + (", the number of shards" if shards[1] else ""))
+    if any(a >= b for a, b in zip(shards[1], shards[1][1:])):
+        raise InvalidInput("the shard boundaries are not in order")
     cores = df.sparkSession.sparkContext.defaultParallelism
     count = df.count()
-    wanted = ROWS_OF_PART * (parts or max(100, cores))
+    wanted = ROWS_OF_PART * (parts or max(100, cores, least))
     rows = df.select(*key, size(df, [*key, *value]).alias("_sstkit_bytes"))
     if count > wanted:
         # Some more, as the number of sampled rows varies.
@@ -85,26 +115,50 @@ def sampled(df: DataFrame, key: list[str], value: list[str], parts: int | None) 
     total = sum(weight for _, weight in sample)
     if parts is None:
         bytes_of_all = total * count // max(len(sample), 1)
-        parts = max(cores, -(-bytes_of_all // BYTES_OF_PART))
-    return Splits(*chosen(sorted(zip(keys, sample), key=lambda it: it[0]), total, parts), count)
+        parts = max(cores, least, -(-bytes_of_all // BYTES_OF_PART))
+    samples = [(key, *one) for key, one in zip(keys, sample)]
+    return Splits(*chosen(sorted(samples, key=itemgetter(0)), parts, *shards), count)
 
 
 def chosen(
-    ordered: list[tuple[bytes, tuple[tuple[Any, ...], int]]], total: int, parts: int
+    samples: list[Sample], parts: int, shard_rows: list[tuple[Any, ...]], shard_keys: list[bytes]
 ) -> tuple[list[tuple[Any, ...]], list[bytes]]:
-    """The rows that begin the parts, of rows in the order of their keys with the bytes of each."""
+    """The keys that begin the parts, of samples in the order of their keys. Each shard boundary is one of
+    them, and a shard has parts by its share of the bytes."""
+    total = sum(weight for _, _, weight in samples)
     rows: list[tuple[Any, ...]] = []
     keys: list[bytes] = []
-    before = 0
-    last = ordered[0][0] if ordered else b""
-    for key, (row, weight) in ordered:
-        # All rows of a key are in one part.
-        if key > last and len(keys) + 1 < parts and before * parts >= total * (len(keys) + 1):
+    start = 0
+    for number in range(len(shard_keys) + 1):
+        end = len(samples)
+        if number < len(shard_keys):
+            end = bisect_left(samples, shard_keys[number], key=itemgetter(0))
+        shard = samples[start:end]
+        weight = sum(weight for _, _, weight in shard)
+        share = (2 * parts * weight + total) // (2 * total) if total else 1
+        for key, row in cuts(shard, weight, share):
             rows.append(row)
             keys.append(key)
+        if number < len(shard_keys):
+            rows.append(shard_rows[number])
+            keys.append(shard_keys[number])
+        start = end
+    return rows, keys
+
+
+def cuts(
+    samples: list[Sample], total: int, parts: int
+) -> Iterator[tuple[bytes, tuple[Any, ...]]]:
+    """The keys that begin all parts of a shard but the first."""
+    before, part = 0, 1
+    last = samples[0][0] if samples else b""
+    for key, row, weight in samples:
+        # All rows of a key are in one part.
+        if key > last and part < parts and before * parts >= total * part:
+            yield key, row
+            part += 1
         last = key
         before += weight
-    return rows, keys
 
 
 def size(df: DataFrame, names: list[str]) -> Column:

@@ -4,6 +4,8 @@
               a retry or a speculative copy writes an attempt of its own
     driver    takes the attempts that successful tasks report, no others; the commit proves them,
               publishes them at once, and removes what is left
+
+A data source does not distribute rows: its tasks write sorted runs, which the driver merges into one part.
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._errors import Error, InvalidInput
-from .._native import PartWriter, Plan, commit
+from .._native import PartWriter, Plan, Table, commit
 from ._routing import PART
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# Everything that an entry of a build in parts has.
+ENTRY = ("key", "value", "kind", "columns")
 
 
 @dataclass
@@ -27,6 +33,8 @@ class Written:
 
     attempt: str
     parts: dict[int, int] = field(default_factory=dict)
+    # The paths of the tables of all parts.
+    tables: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
         return json.dumps({"attempt": self.attempt, "parts": self.parts})
@@ -35,6 +43,11 @@ class Written:
     def from_json(cls, text: str) -> Written:
         read = json.loads(text)
         return cls(read["attempt"], {int(part): rows for part, rows in read["parts"].items()})
+
+    def finish(self, writer: PartWriter) -> None:
+        """Finishes the attempt at a part."""
+        report = writer.finish()
+        self.tables += [f"{report['folder']}/{file['name']}" for file in report["manifest"]["files"]]
 
 
 @dataclass(frozen=True)
@@ -60,13 +73,13 @@ class PartTask:
             for part, rows in by_part(batches):
                 if writer is None or part != current:
                     if writer is not None:
-                        writer.finish()
+                        written.finish(writer)
                     current = part
                     writer = PartWriter(plan, part, attempt, sorted=self.sorted)
                 count = writer.write(rows, **self.columns)
                 written.parts[part] = written.parts.get(part, 0) + count
             if writer is not None:
-                writer.finish()
+                written.finish(writer)
                 writer = None
         finally:
             if writer is not None:
@@ -103,17 +116,15 @@ def task_attempt() -> str:
 def commit_tasks(
     out: str, reports: Iterable[Written], *, entries: int | None, verify: bool
 ) -> dict[str, Any]:
-    """Commits what the successful tasks have written, and nothing else."""
+    """Commits what the successful tasks have written, and nothing else. `entries` is the number of rows, if
+    they were counted."""
     plan = Plan(out)
     attempts: dict[int, str] = {}
     rows = 0
     for report in reports:
         for part, count in report.parts.items():
             if part in attempts:
-                raise InvalidInput(
-                    f"two tasks have written rows of part {part}: use sstkit.spark.write, "
-                    "or coalesce(1) for one table"
-                )
+                raise InvalidInput(f"two tasks have written rows of part {part}")
             attempts[part] = report.attempt
             rows += count
     # No task had rows of these parts.
@@ -123,6 +134,21 @@ def commit_tasks(
     if entries is not None and entries != rows:
         raise Error(f"{entries} rows were counted, but the tasks have written {rows}")
     return commit(out, attempts=attempts, checksums=verify, clean=True)
+
+
+def runs_of(plan: Plan) -> str:
+    """Where tasks write rows that the driver merges. They are no attempts at a part of the plan, which a
+    commit could take for all of it; and they are removed with it."""
+    return f"{str(plan.path).rstrip('/')}/_sstkit/{plan.id}/runs"
+
+
+def merge_runs(out: str, reports: Iterable[Written]) -> dict[str, Any]:
+    """Merges what the successful tasks have written, in bounded memory, and commits it as the only part."""
+    with PartWriter(out, 0, "merged", sorted=False) as writer:
+        for path in (path for report in reports for path in report.tables):
+            with Table(path) as table:
+                writer.write(table.scan(ENTRY, versions=True))
+    return commit(out, attempts={0: "merged"}, clean=True)
 
 
 def discard(out: str) -> None:

@@ -25,6 +25,7 @@ def write(
     key: str | Sequence[str],
     value: str | Sequence[str],
     splits: int | Sequence[Any] | None = None,
+    shards: Sequence[Any] = (),
     restart: bool = False,
     verify: bool = False,
     **options: Any,
@@ -37,7 +38,8 @@ def write(
     and `values_as` and `kind` among the options, are those of `sstkit.build`, and so are the options of
     tables. `splits` is the number of parts, whose split keys are then found by two passes over the
     data, which also check the number of rows; or a list of keys, in order: one part begins at each.
-    By default parts have about 256 MiB. Each part is a task, and has one table or several
+    By default parts have about 256 MiB. `shards` are keys at which the target system splits, in order: no
+    part, and so no table, has keys of two shards. Each part is a task, and has one table or several
     (`max_file_size`).
 
     The output appears at once, when everything is written and checked; after an error there is none. If
@@ -52,7 +54,7 @@ def write(
     for name in ("values_as", "kind"):
         if options.get(name) is not None:
             row_columns[name] = options.pop(name)
-    found = _splits.find(df, keys, values, splits)
+    found = _splits.find(df, keys, values, splits, shards)
     made = plan(out, splits=found.keys, **options)
     task = PartTask(out, made.id, row_columns, sorted=not has_floats(df, keys))
 

@@ -5,7 +5,7 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::error::{Error, Result};
 
 /// The types without parameters; the first name of a type is the one that is written.
-const NAMES: [(&str, DataType); 22] = [
+const NAMES: [(&str, DataType); 24] = [
     ("binary", DataType::Binary),
     ("large_binary", DataType::LargeBinary),
     ("binary_view", DataType::BinaryView),
@@ -27,7 +27,9 @@ const NAMES: [(&str, DataType); 22] = [
     ("double", DataType::Float64),
     ("float64", DataType::Float64),
     ("date32", DataType::Date32),
+    ("date32[day]", DataType::Date32),
     ("date64", DataType::Date64),
+    ("date64[ms]", DataType::Date64),
 ];
 
 const UNITS: [(&str, TimeUnit); 4] = [
@@ -123,11 +125,16 @@ mod tests {
             "decimal128(38, 2)",
         ];
         let all = NAMES.iter().map(|(name, _)| *name).chain(others);
-        for name in all.filter(|name| !matches!(*name, "utf8" | "float32" | "float64")) {
+        let is_second = |name: &str| {
+            matches!(name, "utf8" | "float32" | "float64" | "date32[day]" | "date64[ms]")
+        };
+        for name in all.filter(|name| !is_second(name)) {
             let data_type = parse_data_type(name).unwrap();
             assert_eq!(data_type_name(&data_type), name);
             assert_eq!(parse_data_type(&data_type_name(&data_type)).unwrap(), data_type);
         }
+        // As pyarrow prints it.
+        assert_eq!(parse_data_type("date32[day]").unwrap(), DataType::Date32);
         for name in ["", "int", "time32[us]", "timestamp[]", "fixed_size_binary[-1]", "list"] {
             assert!(parse_data_type(name).is_err(), "{name}");
         }

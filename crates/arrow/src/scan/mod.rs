@@ -9,7 +9,8 @@
 //! | file | contents |
 //! |---|---|
 //! | `scan_column.rs` | the columns, and their types |
-//! | `builders.rs`, `bytes_builder.rs` | columns that are being filled |
+//! | `builders.rs`, `bytes_builder.rs`, `concatenated_builder.rs` | columns that are being filled |
+//! | `slab.rs` | the memory of their bytes |
 //! | `visible.rs` | rows of the visible state |
 //! | `versions.rs` | rows of everything that is stored |
 //! | `batches.rs` | the iterator |
@@ -21,6 +22,7 @@ mod bytes_builder;
 mod concatenated_builder;
 mod parallel;
 mod scan_column;
+mod slab;
 mod versions;
 mod visible;
 
