@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use sstkit_coding::{setters, with_defaults};
+use sstkit_coding::{debug_struct, setters, with_defaults};
 use sstkit_filter::PrefixExtractor;
 
 use crate::comparator::Comparator;
@@ -34,7 +34,7 @@ with_defaults! {
     ///     .fill_cache(false)
     ///     .readahead_size(2 << 20);
     /// ```
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ReadOptions {
         pub(crate) lower: Bound<Vec<u8>> = Bound::Unbounded,
         pub(crate) upper: Bound<Vec<u8>> = Bound::Unbounded,
@@ -53,6 +53,21 @@ with_defaults! {
         pub(crate) view: ReadView,
     }
 }
+
+debug_struct!(ReadOptions {
+    lower: bytes,
+    upper: bytes,
+    prefix_mode,
+    starts_with: bytes,
+    bounds_are_of_start,
+    checks_start,
+    use_filters,
+    fill_cache,
+    verify_checksums,
+    readahead_size,
+    pin_data,
+    view
+});
 
 setters! {
     impl ReadOptions:

@@ -128,7 +128,7 @@ pub struct IndexedBlock {
     pub first_key: Option<Vec<u8>>,
 }
 
-debug_struct!(IndexedBlock { separator: bytes, handle, first_key: option });
+debug_struct!(IndexedBlock { separator: bytes, handle, first_key: bytes });
 
 /// Iterates over the index of a table: one item per data block. An error ends it.
 #[derive(Debug)]
