@@ -80,8 +80,8 @@ setters! {
     }
 
     /// The keys that start with `start`, as a range if the comparator of what is read allows that; otherwise all
-    /// keys are read, and those with the prefix are shown. Their common filter prefix may be probed. With a
-    /// [`range`](Self::range): the keys in both.
+    /// keys are read, and those with the prefix are shown. Their common filter prefix may be probed, except with
+    /// [`PrefixMode::TotalOrder`]. With a [`range`](Self::range): the keys in both.
     ///
     /// ```
     /// use sstkit_table::{ReadOptions, Table, TableOptions, TableWriter};
@@ -180,7 +180,11 @@ impl ReadOptions {
     pub fn view(&self) -> &ReadView {
         &self.view
     }
+}
 
+/// What readers of several tables need beside the options of each: those of databases, and others that implement
+/// [`VisibleSource`](crate::visibility::VisibleSource).
+impl ReadOptions {
     /// The prefix that a seek to `key` limits a scan to, with [`PrefixMode::SamePrefix`].
     pub fn prefix_of_seek(
         &self,
