@@ -54,6 +54,8 @@ impl OutputTarget {
     /// A file. An existing one is accepted only with `replace`.
     pub(crate) fn file(target: &Path, replace: bool) -> Result<Self> {
         let path = OutputPath::new(target, replace).map_err(|error| failed(error, target))?;
+        // A folder that is missing is found out before the work, not after it.
+        fs::metadata(path.folder()).map_err(|error| failed(error, path.folder()))?;
         let (target, extension) = (target.to_path_buf(), String::new());
         Ok(Self { target, kind: Kind::File(path), replace, extension, first_number: 1 })
     }
@@ -262,7 +264,7 @@ impl TempFiles {
     #[cold]
     pub(super) fn failed(&self, error: Error) -> Error {
         match error.kind() {
-            ErrorKind::Io => error.in_file(&self.folder),
+            ErrorKind::Io | ErrorKind::NotFound => error.in_file(&self.folder),
             _ => error,
         }
     }
