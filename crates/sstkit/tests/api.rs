@@ -3,12 +3,13 @@
 use std::cmp::Ordering;
 use std::io;
 use std::ops::Bound;
+use std::path::Path;
 use std::sync::Arc;
 
 use sstkit::{
-    BlockCache, Codec, ColumnFamily, Comparator, Database, DatabaseOptions, EntryKind, ErrorKind,
-    FilterPolicy, KeyOrder, MergeOperator, MergedTables, ReadOptions, Result, Source, Table,
-    TableOptions, TableReadOptions, TableWriter, Value,
+    BlockCache, BulkBuilder, BulkOptions, Codec, ColumnFamily, Comparator, Database,
+    DatabaseOptions, EntryKind, ErrorKind, FilterPolicy, KeyOrder, MergeOperator, MergedTables,
+    ReadOptions, Result, Source, Table, TableOptions, TableReadOptions, TableWriter, Value,
 };
 
 fn table(keys: &[&str]) -> Result<Table> {
@@ -79,6 +80,11 @@ fn errors_have_kinds() {
     let db = Database::open(DATABASE).unwrap();
     assert_eq!(kind(db.column_family("mata").unwrap_err()), ErrorKind::NotFound);
     assert_eq!(kind(Table::from_bytes("no table").unwrap_err()), ErrorKind::Corrupt);
+    // Before the entries are added, not when they are sorted.
+    let tables = BulkOptions::new(TableOptions::rocksdb());
+    let error = BulkBuilder::create("/no/such/folder/users.sst", &tables).unwrap_err();
+    assert_eq!(error.file(), Some(Path::new("/no/such/folder")));
+    assert_eq!(kind(error), ErrorKind::NotFound);
     let policy = || -> Result<FilterPolicy> { Ok("nosuchfilter:1".parse()?) };
     assert_eq!(kind(policy().unwrap_err()), ErrorKind::Unsupported);
     let closed = || -> Result<()> { Err(io::Error::from(io::ErrorKind::BrokenPipe))? };
@@ -174,6 +180,9 @@ fn what_can_be_shared_and_sent() {
     shared::<MergedTables>();
     shared::<sstkit::table::MergedIter>();
     shared::<sstkit::table::Records>();
+    shared::<sstkit::table::IndexIter>();
+    shared::<sstkit::db::Diff>();
+    shared::<sstkit::db::InternalDiff>();
     shared::<sstkit::Filter<Vec<u8>>>();
     shared::<FilterPolicy>();
     shared::<sstkit::Caveat>();
