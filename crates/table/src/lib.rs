@@ -81,6 +81,7 @@ pub use key_samples::KeySamples;
 #[cfg(feature = "write")]
 pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
+#[doc(hidden)]
 pub use reader::read_in_rounds;
 #[cfg(feature = "async")]
 pub use reader::{AsyncScan, AsyncSource, AsyncTable};

@@ -38,6 +38,7 @@ pub use self::open::{
 };
 pub use self::read_options::ReadOptions;
 pub use self::remote::PreferredRead;
+#[doc(hidden)]
 pub use self::remote::rounds::read_in_rounds;
 #[cfg(feature = "async")]
 pub use self::remote::{AsyncScan, AsyncSource, AsyncTable};
