@@ -180,7 +180,7 @@ fn what_can_be_shared_and_sent() {
     shared::<MergedTables>();
     shared::<sstkit::table::MergedIter>();
     shared::<sstkit::table::Records>();
-    shared::<sstkit::table::IndexIter>();
+    shared::<sstkit::table::IndexIter<'_>>();
     shared::<sstkit::db::Diff>();
     shared::<sstkit::db::InternalDiff>();
     shared::<sstkit::Filter<Vec<u8>>>();
