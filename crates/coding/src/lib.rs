@@ -58,7 +58,7 @@ mod named_enum;
 mod setters;
 mod with_defaults;
 
-pub use escaped::EscapedBytes;
+pub use escaped::{DebugEscaped, Escaped, EscapedBytes};
 pub use named_enum::UnknownName;
 
 /// Tests the example in README.md.

@@ -45,7 +45,10 @@ impl ColumnFamily {
     pub fn split_keys(&self, parts: usize) -> Result<Vec<Vec<u8>>> {
         let mut samples = KeySamples::default();
         for file in self.family().version.files() {
-            self.family().table(file)?.offer_samples(&mut samples)?;
+            for block in self.family().table(file)?.index()? {
+                let block = block?;
+                samples.offer(&block.separator, block.handle.size);
+            }
         }
         samples.split_keys(parts.max(1), &[], self.comparator()?)
     }

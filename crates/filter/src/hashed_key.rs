@@ -28,7 +28,7 @@ use sstkit_coding::xxph3::xxph3;
 /// assert_eq!(hits, [false, true]);
 /// # Ok::<(), sstkit_filter::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HashedKey<'k> {
     key: &'k [u8],
     /// Not a `OnceCell`: that hashes out of line, which takes longer than the hash.
@@ -36,6 +36,8 @@ pub struct HashedKey<'k> {
     bloom_hash: OnceCell<u32>,
     leveldb_bloom_hash: OnceCell<u32>,
 }
+
+sstkit_coding::debug_struct!(HashedKey<'_> { key: bytes, hash64, bloom_hash, leveldb_bloom_hash });
 
 impl<'k> HashedKey<'k> {
     /// A key that is not hashed yet.

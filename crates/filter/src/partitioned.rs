@@ -47,7 +47,6 @@ use crate::prefix::KeyFiltering;
 /// assert!(Filter::from_bytes(&partitions[1].filter).may_contain(b"key01000"));
 /// # Ok::<(), sstkit_filter::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct PartitionedFilterBuilder {
     policy: FilterPolicy,
     context: BuildContext,
@@ -58,8 +57,18 @@ pub struct PartitionedFilterBuilder {
     num_entries: u64,
 }
 
+sstkit_coding::debug_struct!(PartitionedFilterBuilder {
+    policy,
+    context,
+    filtering,
+    capacity,
+    open,
+    last_key: bytes,
+    num_entries,
+});
+
 /// One partition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Partition {
     /// The last key added to this partition.
@@ -68,6 +77,8 @@ pub struct Partition {
     /// prefix.
     pub filter: Vec<u8>,
 }
+
+sstkit_coding::debug_struct!(Partition { last_key: bytes, filter: bytes });
 
 impl PartitionedFilterBuilder {
     /// A builder of partitions of about `metadata_block_size` bytes minus `block_size_deviation`

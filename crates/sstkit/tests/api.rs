@@ -3,12 +3,13 @@
 use std::cmp::Ordering;
 use std::io;
 use std::ops::Bound;
+use std::path::Path;
 use std::sync::Arc;
 
 use sstkit::{
-    BlockCache, Codec, ColumnFamily, Comparator, Database, DatabaseOptions, EntryKind, ErrorKind,
-    FilterPolicy, KeyOrder, MergeOperator, MergedTables, ReadOptions, Result, Source, Table,
-    TableOptions, TableReadOptions, TableWriter, Value,
+    BlockCache, BulkBuilder, BulkOptions, Codec, ColumnFamily, Comparator, Database,
+    DatabaseOptions, EntryKind, ErrorKind, FilterPolicy, KeyOrder, MergeOperator, MergedTables,
+    ReadOptions, Result, Source, Table, TableOptions, TableReadOptions, TableWriter, Value,
 };
 
 fn table(keys: &[&str]) -> Result<Table> {
@@ -79,6 +80,11 @@ fn errors_have_kinds() {
     let db = Database::open(DATABASE).unwrap();
     assert_eq!(kind(db.column_family("mata").unwrap_err()), ErrorKind::NotFound);
     assert_eq!(kind(Table::from_bytes("no table").unwrap_err()), ErrorKind::Corrupt);
+    // Before the entries are added, not when they are sorted.
+    let tables = BulkOptions::new(TableOptions::rocksdb());
+    let error = BulkBuilder::create("/no/such/folder/users.sst", &tables).unwrap_err();
+    assert_eq!(error.file(), Some(Path::new("/no/such/folder")));
+    assert_eq!(kind(error), ErrorKind::NotFound);
     let policy = || -> Result<FilterPolicy> { Ok("nosuchfilter:1".parse()?) };
     assert_eq!(kind(policy().unwrap_err()), ErrorKind::Unsupported);
     let closed = || -> Result<()> { Err(io::Error::from(io::ErrorKind::BrokenPipe))? };
@@ -174,6 +180,9 @@ fn what_can_be_shared_and_sent() {
     shared::<MergedTables>();
     shared::<sstkit::table::MergedIter>();
     shared::<sstkit::table::Records>();
+    shared::<sstkit::table::IndexIter<'_>>();
+    shared::<sstkit::db::Diff>();
+    shared::<sstkit::db::InternalDiff>();
     shared::<sstkit::Filter<Vec<u8>>>();
     shared::<FilterPolicy>();
     shared::<sstkit::Caveat>();
@@ -231,15 +240,56 @@ fn merged_tables_are_iterated_over() -> Result<()> {
     Ok(())
 }
 
-/// Bytes are printed as text.
+/// Bytes are printed as text, in every type that has keys or values.
 #[test]
 fn debug_output_is_readable() -> Result<()> {
-    let table = table(&["alice"])?;
-    let entry = table.entries().next().unwrap()?;
-    let record = table.get_record(b"alice")?.unwrap();
-    for text in [format!("{entry:?}"), format!("{record:?}"), format!("{:?}", table.get(b"alice")?)]
-    {
-        assert!(text.contains("\"alice\""), "{text}");
+    const KEY: &str = "user00000/post0001";
+    /// The first bytes of the key and of the name of a property, as numbers.
+    const NUMBERS: [&str; 2] = ["117, 115, 101, 114", "101, 120, 97, 109"];
+    let table = {
+        let options = TableOptions::rocksdb()
+            .prefix_extractor("fixed:8".parse()?)
+            .filter("bloomfilter:10".parse()?)
+            .user_property("example.owner", KEY);
+        assert_readable(&options);
+        let mut writer = TableWriter::to_sink(Vec::new(), &options)?;
+        writer.put(KEY.as_bytes(), b"user")?;
+        writer.delete_range(b"user1", b"user2")?;
+        let (summary, bytes) = writer.finish_sink()?;
+        assert_readable(&summary);
+        Table::from_bytes(bytes)?
+    };
+    fn assert_readable(shown: &impl std::fmt::Debug) {
+        let text = format!("{shown:?}");
+        assert!(text.contains("user"), "{text}");
+        assert!(!NUMBERS.iter().any(|numbers| text.contains(numbers)), "{text}");
     }
+    assert_readable(&table.get(KEY.as_bytes())?);
+    assert_readable(&table.get_record(KEY.as_bytes())?);
+    assert_readable(&table.entries().next());
+    assert_readable(&table.range_deletions());
+    assert_readable(&table.index()?.next());
+    assert_readable(&table.properties());
+    assert_readable(&table.explain(KEY.as_bytes())?);
+    assert_readable(&table.verify().spans());
+    let options = ReadOptions::default().range(KEY..).prefix("user0").timestamp(b"user0000");
+    assert_readable(&options);
+    assert_readable(&table.iter_with(&options));
+    assert_readable(&sstkit::HashedKey::new(KEY.as_bytes()));
+    assert_readable(&sstkit::InternalKey {
+        user_key: KEY.as_bytes(),
+        sequence: 1,
+        kind: EntryKind::Value,
+    });
+    assert_readable(&sstkit::CompactionDecision::Change(KEY.into()));
+    assert_readable(&sstkit::db::GroupBy::Delimiter { delimiter: b"user".into(), depth: 1 });
+
+    let db = Database::open(DATABASE)?;
+    let family = db.default_column_family();
+    assert_readable(&db.manifest());
+    assert_readable(&family.levels());
+    assert_readable(&family.entries().next());
+    assert_readable(&family.explain(KEY.as_bytes())?);
+    assert_readable(&family.analyze(&Default::default())?);
     Ok(())
 }

@@ -10,12 +10,18 @@ use std::fmt;
 /// assert_eq!(KeyExcerpt(b"a\xff").to_string(), r#""a\xff""#);
 /// assert!(KeyExcerpt(&[b'k'; 1000]).to_string().ends_with(r#"kkk…" (1000 bytes)"#));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct KeyExcerpt<'k>(pub &'k [u8]);
 
 impl KeyExcerpt<'_> {
     /// Bytes of a key that are shown at most.
     pub const MAX_SHOWN: usize = 64;
+}
+
+impl fmt::Debug for KeyExcerpt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for KeyExcerpt<'_> {

@@ -12,7 +12,7 @@ use crate::comparator::Comparator;
 use crate::error::{Error, Result};
 
 /// Sampled keys, without timestamps, each with the bytes that it stands for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct KeySamples {
     samples: Vec<(Vec<u8>, u64)>,
     /// Every `interval`th offered key is kept.
@@ -21,6 +21,8 @@ pub struct KeySamples {
     /// Bytes of the keys since the last one that was kept.
     pending: u64,
 }
+
+sstkit_coding::debug_struct!(KeySamples { samples: bytes, interval, offered, pending });
 
 /// More samples than this are thinned out.
 const MAX_SAMPLES: usize = 1 << 16;

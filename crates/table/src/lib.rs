@@ -62,7 +62,6 @@ mod key_samples;
 #[cfg(feature = "write")]
 pub mod options;
 #[cfg(feature = "write")]
-#[doc(hidden)]
 pub mod output;
 pub mod raw;
 mod reader;
@@ -99,12 +98,9 @@ pub use salvage::{Loss, SalvageOptions, SalvageReport, TableSalvage, Uncertainty
 pub use unique_id::UniqueId;
 pub use visibility::{Column, RangeTombstone, Record, RecordValue};
 #[cfg(feature = "write")]
-#[doc(hidden)]
-pub use writer::rewrite_tail_to_output_file;
-#[cfg(feature = "write")]
 pub use writer::{
     PropertyCollector, PropertyCollectorFactory, Summary, TableWriter, rewrite_tail,
-    rewrite_tail_to,
+    rewrite_tail_to, rewrite_tail_to_output_file,
 };
 
 /// Tests the example in README.md.

@@ -18,7 +18,7 @@ const DEFAULT_TOP: usize = 10;
 const DEFAULT_PART_SIZE: u64 = 8 << 20;
 
 /// How keys are grouped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupBy {
     /// By their first bytes, this number of them. A shorter key is a group of its own.
@@ -31,6 +31,10 @@ pub enum GroupBy {
         depth: usize,
     },
 }
+
+sstkit_coding::debug_enum!(GroupBy {
+    Length(length), Delimiter { delimiter: bytes, depth },
+});
 
 /// Told the bytes of data blocks that were read so far, and all of them.
 pub(super) type ProgressCallback = Arc<dyn Fn(u64, u64) + Send + Sync>;

@@ -11,7 +11,7 @@ const MAX_WINDOWS: usize = 64;
 const ALL_WINDOWS: u64 = 1024;
 
 /// A range of keys, and how many of its entries are tombstones.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DenseRange {
     /// The first key.
@@ -23,6 +23,8 @@ pub struct DenseRange {
     /// Tombstones.
     pub tombstones: u64,
 }
+
+sstkit_coding::debug_struct!(DenseRange { from: bytes, to: bytes, entries, tombstones });
 
 impl DenseRange {
     /// The fraction of entries that are tombstones.

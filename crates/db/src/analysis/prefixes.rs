@@ -73,7 +73,7 @@ impl AddAssign for PrefixTotals {
 }
 
 /// A group of keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrefixNode {
     /// What its keys start with.
@@ -83,6 +83,8 @@ pub struct PrefixNode {
     /// What they add up to.
     pub totals: PrefixTotals,
 }
+
+sstkit_coding::debug_struct!(PrefixNode { prefix: bytes, depth, totals });
 
 /// The largest groups.
 #[derive(Clone, Debug, Default)]

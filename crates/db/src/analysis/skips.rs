@@ -13,7 +13,7 @@ use std::cmp::{Ordering, Reverse};
 use super::largest::Largest;
 
 /// Entries that a scan steps over, from one visible key to the next.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedRange {
     /// The key of the first entry that is skipped.
@@ -25,6 +25,8 @@ pub struct SkippedRange {
     /// The other entries: older versions, and entries that range tombstones cover.
     pub hidden: u64,
 }
+
+sstkit_coding::debug_struct!(SkippedRange { from: bytes, to: bytes, tombstones, hidden });
 
 impl SkippedRange {
     /// All entries.

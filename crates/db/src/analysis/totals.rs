@@ -8,7 +8,7 @@ use super::histogram::SizeHistogram;
 use super::largest::Largest;
 
 /// A large value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LargeValue {
     /// Bytes of the value; of one in a blob file, as stored there.
@@ -22,6 +22,8 @@ pub struct LargeValue {
     /// The number of the file in [`Analysis::files`](super::Analysis::files).
     pub file: usize,
 }
+
+sstkit_coding::debug_struct!(LargeValue { size, key: bytes, sequence, entry_use, file });
 
 impl Ord for LargeValue {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -39,7 +41,7 @@ impl PartialOrd for LargeValue {
 }
 
 /// A key with several entries.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VersionedKey {
     /// Entries of the key, in all files.
@@ -47,6 +49,8 @@ pub struct VersionedKey {
     /// The key, without timestamp.
     pub key: Vec<u8>,
 }
+
+sstkit_coding::debug_struct!(VersionedKey { versions, key: bytes });
 
 impl Ord for VersionedKey {
     fn cmp(&self, other: &Self) -> Ordering {

@@ -79,7 +79,7 @@ pub struct BulkManifest {
 }
 
 /// One table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ManifestFile {
@@ -109,6 +109,19 @@ pub struct ManifestFile {
     /// Of all bytes, in eight hexadecimal digits.
     pub checksum: String,
 }
+
+sstkit_coding::debug_struct!(ManifestFile {
+    name,
+    smallest: bytes,
+    largest: bytes,
+    largest_is_exclusive,
+    smallest_seq,
+    largest_seq,
+    entries,
+    range_deletions,
+    bytes,
+    checksum,
+});
 
 impl BulkManifest {
     /// Reads a manifest.

@@ -37,7 +37,7 @@ impl fmt::Debug for dyn CompactionFilter {
 }
 
 /// What a [`CompactionFilter`] does with a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompactionDecision {
     /// Writes it as it is.
@@ -47,3 +47,7 @@ pub enum CompactionDecision {
     /// Writes this instead.
     Change(Vec<u8>),
 }
+
+sstkit_coding::debug_enum!(CompactionDecision {
+    Keep, Remove, Change(value: bytes),
+});

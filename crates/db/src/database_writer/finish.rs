@@ -2,9 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
-use std::path::Path;
 
-use sstkit_table::output;
 use sstkit_table::raw::Engine;
 
 use super::{DatabaseWriter, MAX_FILE_NUMBER, edits, levels, options_text};
@@ -54,14 +52,7 @@ impl DatabaseWriter {
     }
 
     fn rename(self) -> Result<()> {
-        sync_folder(self.folder.path())
-            .map_err(|error| Error::from(error).in_file(&self.target))?;
-        let renamed = output::rename_folder(self.folder.path(), &self.target);
-        if !self.folder.path().exists() {
-            // The name that would be removed is gone.
-            let _ = self.folder.keep();
-        }
-        renamed.map_err(|error| match error.kind() {
+        self.folder.commit(&self.target).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 Error::invalid_input("another process has created this path").in_file(&self.target)
             }
@@ -87,8 +78,4 @@ impl DatabaseWriter {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     }
-}
-
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

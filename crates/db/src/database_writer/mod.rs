@@ -38,10 +38,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sstkit_table::output;
+use sstkit_table::output::OutputFolder;
 use sstkit_table::raw::{Engine, InternalKey, MAX_SEQUENCE_NUMBER};
 use sstkit_table::{Comparator, Identity, Table, TableOptions, TableReadOptions};
-use tempfile::TempDir;
 
 pub use self::file_source::FileSource;
 pub(crate) use self::live_blobs::LiveBlobs;
@@ -90,7 +89,7 @@ const MAX_FILE_NUMBER: u64 = (1 << 62) - 1;
 pub struct DatabaseWriter {
     options: DatabaseWriterOptions,
     target: PathBuf,
-    folder: TempDir,
+    folder: OutputFolder,
     db_id: String,
     /// By id. 0 is `default`.
     families: BTreeMap<u32, Family>,
@@ -127,7 +126,9 @@ impl DatabaseWriter {
     pub fn create(target: impl AsRef<Path>, options: DatabaseWriterOptions) -> Result<Self> {
         let target = target.as_ref();
         let refused = |what: &str| Err(Error::invalid_input(what).in_file(target));
-        let Some(name) = target.file_name() else { return refused("the path has no file name") };
+        if target.file_name().is_none() {
+            return refused("the path has no file name");
+        }
         if let Some(version) = options.rocksdb_version
             && version < FIRST_VERSION
         {
@@ -141,7 +142,7 @@ impl DatabaseWriter {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(Error::from(error).in_file(target)),
         }
-        let folder = output::temporary_folder_in(output::parent(target), &name.to_string_lossy())
+        let folder = OutputFolder::create_beside(target)
             .map_err(|error| Error::from(error).in_file(target))?;
         let default = Family::new(ColumnFamilyDescriptor::new("default"));
         Ok(Self {

@@ -11,6 +11,7 @@
 
 use std::ops::Bound;
 use std::panic::resume_unwind;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::{thread, vec};
@@ -46,7 +47,8 @@ pub(super) struct ParallelRanges {
 
 /// A thread, and where its parts arrive. It ends when no one takes them any more.
 struct Worker {
-    parts: Option<Receiver<TableResult<Part>>>,
+    /// Never locked: it makes the walk `Sync`, as other iterators are.
+    parts: Option<Mutex<Receiver<TableResult<Part>>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -70,7 +72,7 @@ impl ParallelRanges {
             let (sender, receiver) = sync_channel(AHEAD);
             let (a, b) = (a.clone(), b.clone());
             let thread = thread::spawn(move || work(&a, &b, own, find, &sender));
-            Worker { parts: Some(receiver), thread: Some(thread) }
+            Worker { parts: Some(Mutex::new(receiver)), thread: Some(thread) }
         };
         let workers = (0..threads.min(parts.len())).map(worker).collect();
         let ranges = Vec::new().into_iter();
@@ -88,7 +90,8 @@ impl ParallelRanges {
             return Ok(false);
         }
         let worker = &mut self.workers[self.next];
-        let Some(part) = worker.parts.as_ref().and_then(|parts| parts.recv().ok()) else {
+        let parts = worker.parts.as_mut().and_then(|parts| parts.get_mut().ok());
+        let Some(part) = parts.and_then(|parts| parts.recv().ok()) else {
             // It has not sent all of its parts.
             if let Some(Err(panic)) = worker.thread.take().map(JoinHandle::join) {
                 resume_unwind(panic);

@@ -91,7 +91,7 @@ pub struct IngestionPlan {
 }
 
 /// A table to ingest, and where it would go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlannedTable {
     /// The file.
@@ -109,6 +109,16 @@ pub struct PlannedTable {
     /// Where it would go; `None` if anything is refused.
     pub placement: Option<IngestedPlacement>,
 }
+
+sstkit_coding::debug_struct!(PlannedTable {
+    path,
+    smallest: bytes,
+    largest: bytes,
+    largest_is_exclusive,
+    refusals,
+    warnings,
+    placement,
+});
 
 /// Where a table would go.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,8 +22,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sstkit_table::output::{self, FinishedFile, OutputFile, OutputPath};
-use tempfile::TempDir;
+use sstkit_table::output::{self, FinishedFile, OutputFile, OutputFolder, OutputPath};
 
 use crate::bulk_manifest::{BulkManifest, MANIFEST_NAME};
 use crate::error::{Error, ErrorKind, Result};
@@ -46,7 +45,7 @@ enum Kind {
     /// A folder that exists.
     Folder,
     /// A folder that does not exist yet.
-    NewFolder(TempDir),
+    NewFolder(OutputFolder),
     /// The folder of a database that is being written, which names the tables itself.
     Database,
 }
@@ -55,6 +54,8 @@ impl OutputTarget {
     /// A file. An existing one is accepted only with `replace`.
     pub(crate) fn file(target: &Path, replace: bool) -> Result<Self> {
         let path = OutputPath::new(target, replace).map_err(|error| failed(error, target))?;
+        // A folder that is missing is found out before the work, not after it.
+        fs::metadata(path.folder()).map_err(|error| failed(error, path.folder()))?;
         let (target, extension) = (target.to_path_buf(), String::new());
         Ok(Self { target, kind: Kind::File(path), replace, extension, first_number: 1 })
     }
@@ -69,13 +70,9 @@ impl OutputTarget {
                 let what = "this is a file; a directory of tables is expected";
                 return Err(Error::invalid_input(what).in_file(target));
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let name = target.file_name().ok_or_else(|| {
-                    Error::invalid_input("the path has no file name").in_file(target)
-                })?;
-                let (parent, name) = (output::parent(target), name.to_string_lossy());
-                Kind::NewFolder(output::temporary_folder_in(parent, &name).map_err(failed)?)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Kind::NewFolder(
+                OutputFolder::create_beside(target).map_err(|it| self::failed(it, target))?,
+            ),
             Err(error) => return Err(failed(error)),
         };
         let extension = extension.to_owned();
@@ -194,29 +191,18 @@ impl OutputTarget {
         names.map(|names| names.filter(|name| is_table_name(name)).collect()).unwrap_or_default()
     }
 
-    fn commit_new_folder(
-        mut self,
-        files: Vec<FinishedFile>,
-        manifest: &BulkManifest,
-    ) -> Result<()> {
+    fn commit_new_folder(self, files: Vec<FinishedFile>, manifest: &BulkManifest) -> Result<()> {
         for (file, entry) in files.into_iter().zip(&manifest.files) {
             self.rename(file, &entry.name)?;
         }
         self.write_manifest(manifest)?;
-        self.sync(self.working_folder())?;
-        let renamed = output::rename_folder(self.working_folder(), &self.target);
-        if !self.working_folder().exists()
-            && let Kind::NewFolder(folder) = std::mem::replace(&mut self.kind, Kind::Folder)
-        {
-            // The name that would be removed is gone.
-            let _ = folder.keep();
-        }
-        renamed.map_err(|error| match error.kind() {
+        let Self { kind: Kind::NewFolder(folder), target, .. } = self else { return Ok(()) };
+        folder.commit(&target).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 let what = "another process has created this directory";
-                Error::invalid_input(what).in_file(&self.target)
+                Error::invalid_input(what).in_file(&target)
             }
-            _ => self.failed(error),
+            _ => failed(error, &target),
         })
     }
 
@@ -278,7 +264,7 @@ impl TempFiles {
     #[cold]
     pub(super) fn failed(&self, error: Error) -> Error {
         match error.kind() {
-            ErrorKind::Io => error.in_file(&self.folder),
+            ErrorKind::Io | ErrorKind::NotFound => error.in_file(&self.folder),
             _ => error,
         }
     }

@@ -33,7 +33,7 @@ const NOT_IGNORABLE: &str = "ni::";
 const FOLDERS: [&str; 3] = ["private", "shared", "shared_checksum"];
 
 /// The contents of a meta file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackupMeta {
     /// When the backup was made, in seconds since 1970.
@@ -45,6 +45,8 @@ pub struct BackupMeta {
     /// Its files, in order.
     pub files: Vec<BackupMetaFile>,
 }
+
+sstkit_coding::debug_struct!(BackupMeta { timestamp, sequence, app_metadata: bytes, files });
 
 /// A file of a backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

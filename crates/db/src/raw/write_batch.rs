@@ -51,7 +51,7 @@ pub struct WriteBatch<'a> {
 }
 
 /// One record of a [`WriteBatch`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteRecord<'a> {
     /// A write; it takes one sequence number.
@@ -81,8 +81,14 @@ pub enum WriteRecord<'a> {
     Rollback(&'a [u8]),
 }
 
+sstkit_coding::debug_enum!(WriteRecord<'_> {
+    Write(operation), LogData(data: bytes), Noop, BeginPrepare, BeginPersistedPrepare, BeginUnprepare,
+    EndPrepare(xid: bytes), Commit(xid: bytes), CommitWithTimestamp { timestamp: bytes, xid: bytes },
+    Rollback(xid: bytes),
+});
+
 /// A write to one key, or to a range of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteOperation<'a> {
     /// The column family's number.
@@ -95,6 +101,8 @@ pub struct WriteOperation<'a> {
     /// The value, operand, entity or blob index; the end of a range; empty for deletions.
     pub value: &'a [u8],
 }
+
+sstkit_coding::debug_struct!(WriteOperation<'_> { column_family, kind, key: bytes, value: bytes });
 
 /// The records of a [`WriteBatch`], in order.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use crate::version::{Run, TableFile};
 ///
 /// Steps and answer are those at the sequence number. The trace of a [file](Step::File) is that of
 /// the newest state: it may contain newer entries, which the lookup ignored.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct DatabaseTrace {
     /// The key that was looked up.
@@ -35,6 +35,15 @@ pub struct DatabaseTrace {
     /// The result.
     pub answer: Answer,
 }
+
+sstkit_coding::debug_struct!(DatabaseTrace {
+    key: bytes,
+    column_family,
+    sequence,
+    steps,
+    is_by_sequence,
+    answer,
+});
 
 /// One source of a lookup.
 #[derive(Clone, Debug)]
@@ -85,7 +94,7 @@ pub enum Step {
 }
 
 /// An entry of the memtable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemtableEntry {
     /// Its sequence number.
@@ -99,6 +108,8 @@ pub struct MemtableEntry {
     /// The value as written: columns and references are not resolved.
     pub value: Value,
 }
+
+sstkit_coding::debug_struct!(MemtableEntry { sequence, kind, is_covered, timestamp: bytes, value });
 
 /// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]

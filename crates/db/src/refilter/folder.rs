@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use sstkit_table::output::{self, OutputFile, OutputPath};
+use sstkit_table::output::{OutputFile, OutputFolder, OutputPath};
 use sstkit_table::{Table, TableReadOptions};
 
 use super::new_table::{NewTable, memory};
@@ -30,17 +30,16 @@ pub(super) fn refilter(
         let what = "already exists; tables are only written to a new directory";
         return Err(Error::invalid_input(what).in_file(target));
     }
-    let Some(name) = target.file_name() else {
+    if target.file_name().is_none() {
         return Err(Error::invalid_input("the path has no file name").in_file(target));
-    };
+    }
     let manifest_path = source.join(MANIFEST_NAME);
     let manifest = match manifest_path.is_file() {
         true => Some(BulkManifest::read(&manifest_path)?),
         false => None,
     };
     let paths = tables(source, manifest.as_ref())?;
-    let folder = output::temporary_folder_in(output::parent(target), &name.to_string_lossy())
-        .map_err(in_target)?;
+    let folder = OutputFolder::create_beside(target).map_err(in_target)?;
 
     let size = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
     let sizes: Vec<u64> = paths.iter().map(size).collect();
@@ -88,15 +87,7 @@ pub(super) fn refilter(
         };
         write().map_err(in_target)?;
     }
-    if cfg!(unix) {
-        File::open(folder.path()).and_then(|it| it.sync_all()).map_err(in_target)?;
-    }
-    let renamed = output::rename_folder(folder.path(), target);
-    if !folder.path().exists() {
-        // The name that would be removed is gone.
-        let _ = folder.keep();
-    }
-    renamed.map_err(in_target)?;
+    folder.commit(target).map_err(in_target)?;
     let files = done.into_iter().map(|(file, _)| file).collect();
     Ok(RefilterSummary { files, ..RefilterSummary::default() })
 }

@@ -61,7 +61,7 @@ pub struct LogLoss {
 }
 
 /// Writes to a column family in a log that are readable, and not used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnusedWrites {
     /// The name of the column family.
@@ -72,8 +72,10 @@ pub struct UnusedWrites {
     pub bounds: Option<(Vec<u8>, Vec<u8>)>,
 }
 
+sstkit_coding::debug_struct!(UnusedWrites { column_family, writes, bounds: bytes });
+
 /// A file of a damaged database.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct SalvagedFile {
     /// Its path.
@@ -107,6 +109,24 @@ pub struct SalvagedFile {
     /// What else is to be said, as sentences.
     pub notes: Vec<String>,
 }
+
+sstkit_coding::debug_struct!(SalvagedFile {
+    path,
+    kind,
+    outcome,
+    size,
+    column_family,
+    level,
+    recorded_size,
+    bounds: bytes,
+    entries,
+    entries_lost,
+    entries_lost_at_least,
+    value_bytes_lost,
+    table,
+    log_losses,
+    notes,
+});
 
 impl SalvagedFile {
     pub(super) fn new(path: impl Into<PathBuf>, kind: FileKind, outcome: FileOutcome) -> Self {
@@ -164,7 +184,7 @@ impl SalvagedFile {
 }
 
 /// A key whose value is lost with a blob file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostValue {
     /// The name of the column family.
@@ -176,6 +196,8 @@ pub struct LostValue {
     /// Why it cannot be read.
     pub reason: String,
 }
+
+sstkit_coding::debug_struct!(LostValue { column_family, key: bytes, blob_file, reason });
 
 /// A column family that is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,7 +217,7 @@ pub struct SalvagedFamily {
 }
 
 /// What cannot be known about what is saved of a database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DatabaseUncertainty {
     /// Which tables were live is not recorded any more, for this reason.
@@ -261,6 +283,16 @@ pub enum DatabaseUncertainty {
         what: String,
     },
 }
+
+sstkit_coding::debug_enum!(DatabaseUncertainty {
+    LiveTables(what),
+    MaybeObsolete { table, newer, bounds: bytes },
+    Deletions { file, column_family, after: bytes, before: bytes },
+    MergeOperands { file, column_family, after: bytes, before: bytes },
+    RangeTombstones { file, column_family, start: bytes, end: bytes },
+    Table { file, what },
+    Assumed { file, bounds: bytes, what },
+});
 
 impl DatabaseUncertainty {
     pub(super) fn assumed(file: impl Into<Option<PathBuf>>, what: impl Into<String>) -> Self {

@@ -10,6 +10,7 @@ mod filters;
 mod history;
 mod maker;
 mod model;
+mod options_of_reads;
 mod read_options;
 mod reading;
 mod unknown_order;

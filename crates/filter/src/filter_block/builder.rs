@@ -18,7 +18,6 @@ use super::{BASE_LG, BlockBloom};
 /// Builds a filter block.
 ///
 /// The sequence of calls is `(start_block add*)* finish`.
-#[derive(Debug)]
 pub struct FilterBlockBuilder {
     pending: Pending,
     last_prefix: Vec<u8>,
@@ -27,6 +26,15 @@ pub struct FilterBlockBuilder {
     offsets: Vec<u32>,
     failure: Option<Error>,
 }
+
+sstkit_coding::debug_struct!(FilterBlockBuilder {
+    pending,
+    last_prefix: bytes,
+    num_entries,
+    result: bytes,
+    offsets,
+    failure,
+});
 
 /// Offsets are 32 bits wide. A longer offset array could not be addressed.
 const MAX_FILTERS: u64 = 1 << 30;

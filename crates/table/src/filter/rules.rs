@@ -8,7 +8,7 @@
 //! | seek, [`PrefixMode::TotalOrder`] | none |
 //! | seek, [`PrefixMode::SamePrefix`], extractor unchanged | the prefix of the seek key |
 //! | forward seek, bounded above within one prefix | that prefix |
-//! | scan of all keys that start with some bytes | their prefix, if they are long enough |
+//! | scan of all keys that start with some bytes, any other mode | their prefix, if they are long enough |
 //! | any other seek | none |
 //!
 //! Two more, which RocksDB leaves to its users. Where keys may be equal without having the same

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use sstkit_filter::HashedKey;
 
 use crate::error::Result;
-use crate::filter::{FilterReader, is_reversed};
+use crate::filter::{FilterReader, PrefixMode, is_reversed};
 use crate::reader::open::core::Core;
 use crate::reader::read_options::ReadOptions;
 
@@ -23,6 +23,7 @@ pub(crate) fn probe(
     let order = core.keys.order()?;
     let ReadOptions { upper, prefix_mode, starts_with, .. } = options;
     if let Some(start) = starts_with
+        && *prefix_mode != PrefixMode::TotalOrder
         && let Some(prefix) = filter.common_prefix(start, order)
     {
         return Ok(Some(probe_prefix(core, filter, prefix, start, is_reversed(order))));

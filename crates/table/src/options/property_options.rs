@@ -11,7 +11,7 @@ use crate::raw::{Engine, property_names};
 use crate::writer::PropertyCollectorFactory;
 
 with_defaults! {
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub(crate) struct PropertyOptions {
         pub(crate) merge_operator: Option<String>,
         pub(crate) column_family: Option<(u32, String)>,
@@ -22,6 +22,16 @@ with_defaults! {
         pub(crate) identity: Identity,
     }
 }
+
+sstkit_coding::debug_struct!(PropertyOptions {
+    merge_operator,
+    column_family,
+    user_properties: bytes,
+    collectors,
+    factories,
+    external_file,
+    identity,
+});
 
 impl PropertyOptions {
     pub(super) fn check(&self, is_of_rocksdb6: bool) -> Result<()> {

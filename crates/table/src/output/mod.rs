@@ -11,25 +11,52 @@
 //! A process that is killed leaves its temporary file behind. Its name starts with a dot and ends in
 //! `.tmp`, so that nothing takes it for a table.
 //!
-//! Public for the other crates of this workspace only.
+//! [`TableWriter::create`](crate::TableWriter::create) does all of this for one table. Programs that write
+//! several files which must appear together, or a file of their own beside the tables, do it in steps:
+//!
+//! ```
+//! use sstkit_table::output::OutputPath;
+//! use sstkit_table::{Table, TableOptions, TableWriter};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = |name: &str| folder.path().join(name);
+//! let mut finished = Vec::new();
+//! for name in ["users.sst", "posts.sst"] {
+//!     let path = OutputPath::new(&path(name), true)?; // replaces a file of this name
+//!     let mut writer = TableWriter::to_output_file(path.create()?, &TableOptions::rocksdb())?;
+//!     writer.put(b"alice", b"1")?;
+//!     let (_summary, file) = writer.finish_output_file()?;
+//!     finished.push((path, file));
+//! }
+//! // An error before this line leaves nothing behind.
+//! for (path, file) in finished {
+//!     path.commit(file)?;
+//! }
+//! assert!(Table::open(path("posts.sst"))?.get(b"alice")?.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A whole folder of files is an [`OutputFolder`].
 
 mod background_writer;
 mod file_range;
 mod incremental_sync_file;
+mod output_folder;
 mod output_path;
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use tempfile::{Builder, TempDir, TempPath};
+use tempfile::{Builder, TempPath};
 
 use self::incremental_sync_file::IncrementalSyncFile;
 
 pub(crate) use self::file_range::FileRange;
 
 pub use self::background_writer::BackgroundWriter;
-pub use self::output_path::{OutputPath, parent, rename_folder, sync_renamed_in};
+pub use self::output_folder::OutputFolder;
+pub use self::output_path::{OutputPath, parent, sync_renamed_in};
 
 /// A file that is being written under a temporary name.
 #[derive(Debug)]
@@ -123,12 +150,6 @@ impl FinishedFile {
         };
         renamed.map_err(|error| error.error)
     }
-}
-
-/// Creates a folder in `folder` that is removed when it is dropped; its name starts with a dot and
-/// `name`.
-pub fn temporary_folder_in(folder: &Path, name: &str) -> io::Result<TempDir> {
-    temporary(&format!(".{name}."), 0o777).tempdir_in(folder)
 }
 
 /// Temporary names. Unlike temporary files in general these become results, so their permissions are

@@ -103,20 +103,9 @@ pub fn sync_renamed_in(folder: &Path) -> io::Result<()> {
     })
 }
 
-/// Renames a folder to a name that nothing has, not even an empty folder, and makes that durable.
-///
-/// # Errors
-///
-/// `AlreadyExists` for a name that is taken. If only the last step fails, the error says that the
-/// output is in place.
-pub fn rename_folder(from: &Path, to: &Path) -> io::Result<()> {
-    rename_noreplace(from, to)?;
-    sync_renamed_in(parent(to))
-}
-
-/// The system checks the name, where it can.
+/// Renames a folder to a name that nothing has. The system checks the name, where it can.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
@@ -127,7 +116,7 @@ fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
     check_and_rename(from, to)
 }
 
@@ -230,13 +219,13 @@ mod tests {
         fs::write(path("new/file"), b"ours").unwrap();
         fs::create_dir(path("empty")).unwrap();
         fs::write(path("file"), b"theirs").unwrap();
-        for rename in [rename_folder, check_and_rename] {
+        for rename in [rename_noreplace, check_and_rename] {
             for taken in ["empty", "file"] {
                 let error = rename(&path("new"), &path(taken)).unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{taken}");
             }
         }
-        rename_folder(&path("new"), &path("free")).unwrap();
+        rename_noreplace(&path("new"), &path("free")).unwrap();
         assert_eq!(fs::read(path("free/file")).unwrap(), b"ours");
         assert!(!path("new").exists());
     }

@@ -8,6 +8,9 @@
 //!
 //! The names of filters include the policy, so that a reader with another policy ignores them.
 
+use std::fmt;
+
+use sstkit_coding::EscapedBytes;
 use sstkit_filter::FilterLayout;
 
 #[cfg(feature = "write")]
@@ -30,9 +33,16 @@ pub(crate) mod names {
 }
 
 /// Names and handles of a table's meta blocks, in the order of their names.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct MetaIndex {
     entries: Vec<(Vec<u8>, BlockHandle)>,
+}
+
+impl fmt::Debug for MetaIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.entries.iter().map(|(name, handle)| (EscapedBytes(name), handle));
+        f.debug_map().entries(entries).finish()
+    }
 }
 
 impl MetaIndex {

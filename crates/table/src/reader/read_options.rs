@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use sstkit_coding::{setters, with_defaults};
+use sstkit_coding::{debug_struct, setters, with_defaults};
 use sstkit_filter::PrefixExtractor;
 
 use crate::comparator::Comparator;
@@ -34,7 +34,7 @@ with_defaults! {
     ///     .fill_cache(false)
     ///     .readahead_size(2 << 20);
     /// ```
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct ReadOptions {
         pub(crate) lower: Bound<Vec<u8>> = Bound::Unbounded,
         pub(crate) upper: Bound<Vec<u8>> = Bound::Unbounded,
@@ -54,6 +54,21 @@ with_defaults! {
     }
 }
 
+debug_struct!(ReadOptions {
+    lower: bytes,
+    upper: bytes,
+    prefix_mode,
+    starts_with: bytes,
+    bounds_are_of_start,
+    checks_start,
+    use_filters,
+    fill_cache,
+    verify_checksums,
+    readahead_size,
+    pin_data,
+    view
+});
+
 setters! {
     impl ReadOptions:
 
@@ -65,8 +80,8 @@ setters! {
     }
 
     /// The keys that start with `start`, as a range if the comparator of what is read allows that; otherwise all
-    /// keys are read, and those with the prefix are shown. Their common filter prefix may be probed. With a
-    /// [`range`](Self::range): the keys in both.
+    /// keys are read, and those with the prefix are shown. Their common filter prefix may be probed, except with
+    /// [`PrefixMode::TotalOrder`]. With a [`range`](Self::range): the keys in both.
     ///
     /// ```
     /// use sstkit_table::{ReadOptions, Table, TableOptions, TableWriter};
@@ -165,7 +180,11 @@ impl ReadOptions {
     pub fn view(&self) -> &ReadView {
         &self.view
     }
+}
 
+/// What readers of several tables need beside the options of each: those of databases, and others that implement
+/// [`VisibleSource`](crate::visibility::VisibleSource).
+impl ReadOptions {
     /// The prefix that a seek to `key` limits a scan to, with [`PrefixMode::SamePrefix`].
     pub fn prefix_of_seek(
         &self,

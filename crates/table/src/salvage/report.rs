@@ -8,7 +8,7 @@ use crate::key_excerpt::KeyExcerpt;
 use crate::raw::{BlockKind, Engine, FormatVersion};
 
 /// A part of a file that is lost.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
     /// What it was; `None` if that is not known.
@@ -27,6 +27,16 @@ pub struct Loss {
     pub reason: String,
 }
 
+sstkit_coding::debug_struct!(Loss {
+    kind,
+    offset,
+    length,
+    after: bytes,
+    before: bytes,
+    is_metadata,
+    reason,
+});
+
 impl Loss {
     /// Whether entries are lost: not with an index or a filter, which are rebuilt.
     pub fn has_entries(&self) -> bool {
@@ -44,7 +54,7 @@ impl Loss {
 }
 
 /// What cannot be known of what was saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Uncertainty {
     /// The order of the keys was not recorded any more; the one named fits them.
@@ -73,8 +83,13 @@ pub enum Uncertainty {
     AssumedEngine(Engine),
 }
 
+sstkit_coding::debug_enum!(Uncertainty {
+    AssumedOrder(order), UnknownOrder(order), Unverified, Detached(length), SearchEnded,
+    End(last: bytes), RangeTombstones, Deletions { after: bytes, before: bytes }, AssumedEngine(engine),
+});
+
 /// What was saved of a table.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct SalvageReport {
     /// Bytes of the file.
@@ -114,6 +129,27 @@ pub struct SalvageReport {
     /// Other problems that verification found.
     pub problems: Vec<String>,
 }
+
+sstkit_coding::debug_struct!(SalvageReport {
+    size,
+    sound,
+    engine,
+    version,
+    checksum,
+    carved,
+    blocks,
+    entries,
+    deletions,
+    range_tombstones,
+    expected_entries,
+    expected_deletions,
+    bounds: bytes,
+    sequences,
+    has_references,
+    losses,
+    uncertain,
+    problems,
+});
 
 impl SalvageReport {
     /// Entries that were lost, range tombstones included, if that is known.

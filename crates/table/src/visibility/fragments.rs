@@ -23,7 +23,7 @@ pub struct Fragments<A = u64> {
 }
 
 /// Keys from `start` up to `end` (exclusive), and the age of the newest tombstone over them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Fragment<A = u64> {
     /// The first key.
     pub start: Vec<u8>,
@@ -33,14 +33,18 @@ pub struct Fragment<A = u64> {
     pub age: A,
 }
 
+sstkit_coding::debug_struct!([A: core::fmt::Debug] Fragment<A> { start: bytes, end: bytes, age });
+
 /// Keys that no fragment contains, between two fragments. `None`: there is no such fragment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FragmentGap<'f> {
     /// The end of the fragment before.
     pub start: Option<&'f [u8]>,
     /// The start of the fragment after.
     pub end: Option<&'f [u8]>,
 }
+
+sstkit_coding::debug_struct!(FragmentGap<'_> { start: bytes, end: bytes });
 
 impl<A> Default for Fragments<A> {
     fn default() -> Self {

@@ -17,7 +17,7 @@ with_defaults! {
     }
 }
 
-debug_struct!(ReadView { sequence, timestamp: option });
+debug_struct!(ReadView { sequence, timestamp: bytes });
 
 impl ReadView {
     /// Whether an entry or a range tombstone is visible. `timestamp` is empty in tables that do not

@@ -15,7 +15,7 @@ use crate::reader::Value;
 use crate::visibility::UserKeys;
 
 /// A visible entry.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct SeenEntry<'a> {
     /// As stored, with its timestamp.
     pub user_key: &'a [u8],
@@ -27,9 +27,11 @@ pub struct SeenEntry<'a> {
     pub is_covered: bool,
 }
 
+sstkit_coding::debug_struct!(SeenEntry<'_> { user_key: bytes, sequence, kind, is_covered });
+
 /// The entries of one key, until they determine its value. `O` is the origin of an entry, if its
 /// value may depend on it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Versions<O> {
     /// Newest first.
     operands: Vec<Value>,
@@ -41,8 +43,12 @@ pub struct Versions<O> {
     is_decided: bool,
 }
 
+sstkit_coding::debug_struct!([O: core::fmt::Debug] Versions<O> {
+    operands, base, timestamp: bytes, taken: bytes, is_decided,
+});
+
 /// A stored value, with the data needed to resolve it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Base<O> {
     /// The kind.
     pub kind: EntryKind,
@@ -53,6 +59,10 @@ pub struct Base<O> {
     /// The origin of the entry, if the value may depend on it.
     pub origin: Option<O>,
 }
+
+sstkit_coding::debug_struct!([O: core::fmt::Debug] Base<O> {
+    kind, value, user_key: bytes, origin,
+});
 
 impl<O> Default for Versions<O> {
     fn default() -> Self {

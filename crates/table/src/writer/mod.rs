@@ -52,9 +52,7 @@ use crate::output::{FinishedFile, OutputFile, OutputPath};
 use crate::raw::{Engine, EntryKind, InternalKey, Properties};
 
 pub use self::property_collector::{PropertyCollector, PropertyCollectorFactory};
-#[doc(hidden)]
-pub use self::rewrite_tail::rewrite_tail_to_output_file;
-pub use self::rewrite_tail::{rewrite_tail, rewrite_tail_to};
+pub use self::rewrite_tail::{rewrite_tail, rewrite_tail_to, rewrite_tail_to_output_file};
 pub use self::summary::Summary;
 
 /// Writes one table.
@@ -141,15 +139,23 @@ impl TableWriter<'static> {
         Ok(writer)
     }
 
-    /// Starts a table in a file that the caller renames.
-    #[doc(hidden)]
+    /// Starts a table in a file with a temporary name, which the caller renames: see
+    /// [`output`](crate::output) for an example.
+    ///
+    /// # Errors
+    ///
+    /// Settings that contradict each other.
     pub fn to_output_file(file: OutputFile, options: &TableOptions) -> Result<Self> {
         options.check()?;
         Self::with_sink(Sink::File(file), options)
     }
 
-    /// [`finish`](Self::finish), and the file.
-    #[doc(hidden)]
+    /// [`finish`](Self::finish), and the file, which is durable but still has its temporary name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`finish`](Self::finish), and if the table was not started by
+    /// [`to_output_file`](Self::to_output_file).
     pub fn finish_output_file(self) -> Result<(Summary, FinishedFile)> {
         match self.finish_unnamed()? {
             (summary, Some(file)) => Ok((summary, file)),
@@ -245,8 +251,8 @@ impl<'s, W> TableWriter<'s, W> {
         self.inner.output().offset()
     }
 
-    /// The user key of the last point entry; empty before the first.
-    #[doc(hidden)]
+    /// The user key of the last point entry, with its timestamp; empty before the first. Keys that are
+    /// added must not be less.
     pub fn last_key(&self) -> &[u8] {
         self.inner.last_key()
     }

@@ -3,7 +3,7 @@
 use crate::raw::Properties;
 
 /// The result of writing a table.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Summary {
     /// Bytes of the file.
@@ -19,3 +19,12 @@ pub struct Summary {
     /// The properties as stored; none for LevelDB.
     pub properties: Properties,
 }
+
+sstkit_coding::debug_struct!(Summary {
+    file_size,
+    num_entries,
+    num_range_deletions,
+    first_key: bytes,
+    last_key: bytes,
+    properties,
+});

@@ -12,7 +12,7 @@ use sstkit_db::{
     BulkBuilder, BulkOptions, Compaction, CompactionOptions, Database, DatabaseWriter,
     DatabaseWriterOptions, FileSource, Refilter,
 };
-use sstkit_table::output;
+use sstkit_table::output::{self, OutputFolder};
 use sstkit_table::raw::TableView;
 use sstkit_table::{Table, TableOptions, TableReadOptions, TableWriter, rewrite_tail};
 
@@ -235,7 +235,7 @@ impl Work {
     /// Takes over tables, every other one as a copy.
     fn copy_tables(&self, out: &Path, say: &dyn Fn(&str)) -> Result<(), Failure> {
         // Hidden, as it is left behind if the process is killed.
-        let source = output::temporary_folder_in(output::parent(out), "source")?;
+        let source = OutputFolder::create_in(output::parent(out), "source")?;
         let mut paths = Vec::new();
         for (number, part) in self.entries().chunks(1 + self.count as usize / 4).enumerate() {
             let path = source.path().join(format!("{number}.sst"));
@@ -263,7 +263,7 @@ impl Work {
             .replace(self.replace)
             .progress(self.reporter(say));
         // Hidden, as it is left behind if the process is killed.
-        let folder = output::temporary_folder_in(output::parent(out), "source")?;
+        let folder = OutputFolder::create_in(output::parent(out), "source")?;
         let source = folder.path().join("source");
         let other = Self { pause: Pause::Never, replace: false, ..self.clone() };
         match self.kind {

@@ -63,7 +63,7 @@ pub enum LogEvent<'a> {
 }
 
 /// One record of a log, assembled and decompressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogRecord<'a> {
     /// The file offset of its first physical record.
@@ -77,6 +77,10 @@ pub struct LogRecord<'a> {
     /// The bytes that they take in the file, with their headers.
     pub stored_length: u64,
 }
+
+sstkit_coding::debug_struct!(LogRecord<'_> {
+    offset, payload: bytes, fragments, fragment_count, stored_length,
+});
 
 /// A physical record of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,10 +59,10 @@ debug_struct!(FileMetaData {
     largest_sequence,
     epoch_number,
     oldest_blob_file,
-    file_checksum,
+    file_checksum: bytes,
     unique_id,
-    min_timestamp: option,
-    max_timestamp: option,
+    min_timestamp: bytes,
+    max_timestamp: bytes,
     timestamps_persisted,
     oldest_ancestor_time,
     file_creation_time,
@@ -80,7 +80,7 @@ impl FileMetaData {
 }
 
 /// One blob file, as the MANIFEST knows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlobFileMetaData {
     /// The number in its name.
@@ -96,6 +96,15 @@ pub struct BlobFileMetaData {
     /// How many bytes the records of those take.
     pub garbage_bytes: u64,
 }
+
+sstkit_coding::debug_struct!(BlobFileMetaData {
+    number,
+    blob_count,
+    blob_bytes,
+    file_checksum: bytes,
+    garbage_count,
+    garbage_bytes,
+});
 
 /// Blobs of one file that became garbage by an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -41,7 +41,7 @@ pub struct ManifestState {
 }
 
 /// One column family: its files and its place in the logs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColumnFamilyState {
     /// Its number in logs and blob files.
@@ -63,6 +63,18 @@ pub struct ColumnFamilyState {
     /// Where the engine's next compaction of a level starts: encoded internal keys, by level.
     pub compact_cursors: BTreeMap<u32, Vec<u8>>,
 }
+
+sstkit_coding::debug_struct!(ColumnFamilyState {
+    id,
+    name,
+    comparator,
+    log_number,
+    persist_timestamps,
+    full_history_timestamp_low: bytes,
+    levels,
+    blob_files,
+    compact_cursors: bytes,
+});
 
 impl ManifestState {
     /// Reads a whole MANIFEST and applies its edits. An unfinished record or group of edits at the

@@ -32,7 +32,7 @@ const MAY_BE_SKIPPED: u32 = 1 << 16;
 const NO_LEVEL: u32 = u32::MAX;
 
 /// How far a compaction has come.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SubcompactionProgress {
     /// The internal key from which it continues.
@@ -44,6 +44,13 @@ pub struct SubcompactionProgress {
     /// What it has written to the level above the output level.
     pub proximal_output: OutputLevelProgress,
 }
+
+sstkit_coding::debug_struct!(SubcompactionProgress {
+    next_key: bytes,
+    input_records,
+    output,
+    proximal_output,
+});
 
 /// What a compaction has written to a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

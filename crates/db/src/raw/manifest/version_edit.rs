@@ -52,7 +52,7 @@ const WAL_END: u32 = 1;
 const WAL_SYNCED_SIZE: u32 = 2;
 
 /// A change to the state of the database: one record of the MANIFEST.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VersionEdit {
     /// The column family that it is about.
@@ -100,6 +100,31 @@ pub struct VersionEdit {
     /// How far a compaction has come. MANIFESTs have none: it is in `COMPACTION_PROGRESS-` files.
     pub subcompaction_progress: Option<SubcompactionProgress>,
 }
+
+sstkit_coding::debug_struct!(VersionEdit {
+    column_family,
+    column_family_add,
+    column_family_drop,
+    max_column_family,
+    comparator,
+    persist_timestamps,
+    log_number,
+    prev_log_number,
+    next_file_number,
+    last_sequence,
+    min_log_number_to_keep,
+    compact_cursors: bytes,
+    deleted_files,
+    new_files,
+    blob_file_additions,
+    blob_file_garbage,
+    atomic_group_remaining,
+    db_id,
+    wal_additions,
+    wal_deletion,
+    full_history_timestamp_low: bytes,
+    subcompaction_progress,
+});
 
 impl VersionEdit {
     /// Decodes a whole record, in the dialect of the engine that wrote it.

@@ -30,10 +30,12 @@ use crate::error::{Error, Result};
 const RESTART_INTERVAL: usize = i32::MAX as usize;
 
 /// The properties of a table, in the order of their names. LevelDB's tables have none.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Properties {
     entries: Vec<(Vec<u8>, Vec<u8>)>,
 }
+
+sstkit_coding::debug_struct!(Properties { entries: bytes });
 
 impl Properties {
     /// Decodes the contents of a properties block.

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 
 /// A reference to a value, as stored in an entry of kind
 /// [`BlobIndex`](crate::raw::EntryKind::BlobIndex).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BlobIndex<'a> {
     /// The value is here after all, and expires.
@@ -41,6 +41,11 @@ pub enum BlobIndex<'a> {
         codec: u8,
     },
 }
+
+sstkit_coding::debug_enum!(BlobIndex<'_> {
+    Inlined { expiration, value: bytes },
+    Stored { expiration, file, offset, size, codec },
+});
 
 impl<'a> BlobIndex<'a> {
     /// Decodes a whole reference.

@@ -27,7 +27,7 @@ use crate::key_excerpt::KeyExcerpt;
 use crate::raw::EntryKind;
 
 /// A column of an entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WideColumn<'a> {
     /// Empty for the default column.
     pub name: &'a [u8],
@@ -35,8 +35,10 @@ pub struct WideColumn<'a> {
     pub value: ColumnValue<'a>,
 }
 
+sstkit_coding::debug_struct!(WideColumn<'_> { name: bytes, value });
+
 /// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ColumnValue<'a> {
     /// These bytes.
@@ -44,6 +46,10 @@ pub enum ColumnValue<'a> {
     /// A value kept elsewhere.
     Blob(BlobIndex<'a>),
 }
+
+sstkit_coding::debug_enum!(ColumnValue<'_> {
+    Inline(value: bytes), Blob(index),
+});
 
 /// The columns of an entry of kind
 /// [`WideColumnEntity`](crate::raw::EntryKind::WideColumnEntity), in the order of their names.

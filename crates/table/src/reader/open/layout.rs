@@ -27,7 +27,7 @@ pub struct Layout {
 }
 
 /// A block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LayoutBlock {
     /// The kind of the block.
@@ -41,6 +41,8 @@ pub struct LayoutBlock {
     /// The checksum as stored.
     pub checksum: u32,
 }
+
+sstkit_coding::debug_struct!(LayoutBlock { kind, name: bytes, handle, codec, checksum });
 
 /// Lists all blocks.
 pub(crate) fn layout(core: &Arc<Core>) -> Result<Layout> {

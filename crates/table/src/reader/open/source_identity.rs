@@ -12,11 +12,13 @@
 /// let identity = SourceIdentity::new("https://example.org/000011.sst, version 7");
 /// assert_ne!(identity, SourceIdentity::new("https://example.org/000011.sst, version 8"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SourceIdentity {
     kind: Kind,
     bytes: Vec<u8>,
 }
+
+sstkit_coding::debug_struct!(SourceIdentity { kind, bytes: bytes });
 
 /// Identities of different kinds are never the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

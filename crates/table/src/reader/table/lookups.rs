@@ -245,7 +245,10 @@ impl Table {
         })?;
         Ok(entries)
     }
+}
 
+/// The steps of a lookup in several tables, as databases make it: the entries of each, before they are merged.
+impl Table {
     /// Passes the entries of a key to `visit`, newest first, until it returns `false`. Returns
     /// whether there were any. Probes the filter first.
     ///
@@ -326,7 +329,10 @@ impl Table {
         get(&self.core, key, &mut recorder, visit)?;
         Ok(recorder.finish(&self.core, key.key()))
     }
+}
 
+/// Explained lookups.
+impl Table {
     /// The steps of [`get`](Self::get) for `key`: filter, index, data block, entries. Counts
     /// nothing, and adds nothing to the cache.
     ///

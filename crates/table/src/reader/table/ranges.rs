@@ -83,17 +83,11 @@ impl Table {
     /// Fails, besides damage, if the comparator is unknown.
     pub fn split_keys(&self, parts: usize) -> Result<Vec<Vec<u8>>> {
         let mut samples = KeySamples::default();
-        self.offer_samples(&mut samples)?;
-        samples.split_keys(parts.max(1), &[], self.comparator()?)
-    }
-
-    /// Offers each data block to `samples`, with the key that ends it.
-    pub fn offer_samples(&self, samples: &mut KeySamples) -> Result<()> {
-        let mut index = self.view().index()?;
-        while index.advance()? {
-            samples.offer(self.separator_key(index.key()), index.handle().size);
+        for block in self.index()? {
+            let block = block?;
+            samples.offer(&block.separator, block.handle.size);
         }
-        Ok(())
+        samples.split_keys(parts.max(1), &[], self.comparator()?)
     }
 
     /// Iterates over the index, without reading data blocks.
@@ -128,7 +122,7 @@ pub struct IndexedBlock {
     pub first_key: Option<Vec<u8>>,
 }
 
-debug_struct!(IndexedBlock { separator: bytes, handle, first_key: option });
+debug_struct!(IndexedBlock { separator: bytes, handle, first_key: bytes });
 
 /// Iterates over the index of a table: one item per data block. An error ends it.
 #[derive(Debug)]

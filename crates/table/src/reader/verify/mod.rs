@@ -60,7 +60,7 @@ pub struct Verification {
 }
 
 /// A stretch of the data blocks of a table, about 8 MiB long: which keys and sequence numbers it has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeySpan {
     /// Its first user key, without timestamp.
@@ -72,6 +72,13 @@ pub struct KeySpan {
     /// The largest sequence number of its entries, as readers see it.
     pub largest_sequence: u64,
 }
+
+sstkit_coding::debug_struct!(KeySpan {
+    first: bytes,
+    last: bytes,
+    smallest_sequence,
+    largest_sequence,
+});
 
 /// Visits the references to blob files in the entries of a part of a table, while the table is
 /// verified.

@@ -8,6 +8,7 @@ use crate::raw::{Block, BlockEntries, BlockHandle, BlockKind};
 
 /// A data block, decompressed.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DataBlock {
     /// The handle.
     pub handle: BlockHandle,

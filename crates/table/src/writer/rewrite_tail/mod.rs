@@ -94,9 +94,30 @@ pub fn rewrite_tail_to(
     write(source, sink, &options, &mut |_| Ok(())).map(|(summary, _)| summary)
 }
 
-/// The same, to a file that the caller renames. `progress` is called with the number of
-/// bytes of each data block; its error ends the work.
-#[doc(hidden)]
+/// The same, to a file with a temporary name, which the caller renames: see [`output`](crate::output).
+/// `progress` is called with the number of bytes of each data block; its error ends the work.
+///
+/// ```no_run
+/// use sstkit_table::output::OutputPath;
+/// use sstkit_table::{Table, TableOptions, rewrite_tail_to_output_file};
+///
+/// let table = Table::open("old.sst")?;
+/// let options = TableOptions::like(&table)?.filter("ribbonfilter:10".parse()?);
+/// let new = OutputPath::new("new.sst".as_ref(), false)?; // must not exist
+/// let mut done = 0;
+/// let (_summary, file) =
+///     rewrite_tail_to_output_file(table.view(), new.create()?, &options, &mut |bytes| {
+///         done += bytes;
+///         println!("{done} of {} bytes", table.size());
+///         Ok(())
+///     })?;
+/// new.commit(file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`rewrite_tail`], and of `progress`.
 pub fn rewrite_tail_to_output_file(
     source: &TableView<'_>,
     file: OutputFile,

@@ -61,7 +61,7 @@ pub struct FilterStep {
 }
 
 /// What a lookup probes a filter for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbedFor {
     /// The key.
@@ -71,6 +71,10 @@ pub enum ProbedFor {
     /// Nothing, for this reason.
     Nothing(NotProbed),
 }
+
+sstkit_coding::debug_enum!(ProbedFor {
+    WholeKey, Prefix(prefix: bytes), Nothing(reason),
+});
 
 /// Why a filter is not probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +92,7 @@ pub enum NotProbed {
 }
 
 /// The partition of an index or a filter that covers the key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartitionStep {
     /// Its key in the upper level, as stored: no key of it is greater.
@@ -99,8 +103,10 @@ pub struct PartitionStep {
     pub is_cached: bool,
 }
 
+sstkit_coding::debug_struct!(PartitionStep { separator: bytes, handle, is_cached });
+
 /// An entry of the index, and the data block it leads to.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct BlockStep {
     /// In an index of two levels, the partition that has the entry.
@@ -117,6 +123,15 @@ pub struct BlockStep {
     /// first key is greater.
     pub data: Option<DataStep>,
 }
+
+sstkit_coding::debug_struct!(BlockStep {
+    index_partition,
+    separator: bytes,
+    first_key: bytes,
+    handle,
+    filter,
+    data,
+});
 
 /// The search in one data block.
 #[derive(Clone, Debug)]
@@ -151,7 +166,7 @@ pub enum IntervalSearch {
 }
 
 /// An entry of the key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EntryStep {
     /// The user's key, with its timestamp if it has one.
@@ -165,6 +180,14 @@ pub struct EntryStep {
     /// Whether a range deletion covers it.
     pub is_covered: bool,
 }
+
+sstkit_coding::debug_struct!(EntryStep {
+    user_key: bytes,
+    sequence,
+    kind,
+    value_length,
+    is_covered,
+});
 
 /// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
