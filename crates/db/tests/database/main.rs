@@ -12,6 +12,8 @@ mod maker;
 mod model;
 mod read_options;
 mod reading;
+mod remote;
+mod remote_files;
 mod unknown_order;
 mod unreadable;
 mod walks;

@@ -36,3 +36,4 @@ pub use self::async_table::AsyncTable;
 pub use self::preferred_read::PreferredRead;
 pub(crate) use self::remote_reads::RemoteReads;
 pub(crate) use self::staged_source::StagedSource;
+pub use self::staged_source::staged_source;
