@@ -52,7 +52,7 @@ pub(super) fn get_in_rounds<K: AsRef<[u8]>, T>(
     while !rest.is_empty() {
         let others = rest.split_off(part_length(family, &rest));
         let part = std::mem::replace(&mut rest, others);
-        let mut plan = Plan::new(family, options, &part);
+        let mut plan = LookupPlan::new(family, options, &part);
         let found = read_in_rounds(|| plan.run(), || read(&part))?;
         // `found` ends first, and leaves the numbers of the other parts.
         for (value, at) in found.into_iter().zip(numbers.by_ref()) {
@@ -75,7 +75,7 @@ fn part_length(family: &ColumnFamilyData, sorted: &[&[u8]]) -> usize {
 }
 
 /// Several lookups, tried until they lack nothing.
-struct Plan<'a> {
+struct LookupPlan<'a> {
     family: &'a ColumnFamilyData,
     options: &'a ReadOptions,
     lookups: Vec<PlannedLookup<'a>>,
@@ -87,7 +87,7 @@ struct PlannedLookup<'a> {
     lacks_nothing: bool,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> LookupPlan<'a> {
     fn new(family: &'a ColumnFamilyData, options: &'a ReadOptions, keys: &[&'a [u8]]) -> Self {
         let lookup = |key: &&'a [u8]| PlannedLookup {
             key: LookupKey::new(key, family, options.view()),
@@ -119,7 +119,7 @@ fn plan(
     options: &ReadOptions,
     unopened: &mut UnopenedFiles,
 ) -> Result<()> {
-    let mut planner = Planner { options, unopened };
+    let mut planner = PlanRecorder { options, unopened };
     let mut context = GetContext::default();
     context.get_from_memtable(key, &mut planner);
     let mut lacks_nothing = Ok(());
@@ -134,18 +134,18 @@ fn plan(
     lacks_nothing?;
     context.finish(family)?;
     if let Some(versions) = context.visible() {
-        BlobPlanner { family, unopened: RefCell::new(unopened) }.value(key.key.key(), &versions)?;
+        BlobPlan { family, unopened: RefCell::new(unopened) }.value(key.key.key(), &versions)?;
     }
     Ok(())
 }
 
 /// Searches only tables that are open.
-struct Planner<'p> {
+struct PlanRecorder<'p> {
     options: &'p ReadOptions,
     unopened: &'p mut UnopenedFiles,
 }
 
-impl Recorder for Planner<'_> {
+impl Recorder for PlanRecorder<'_> {
     const RECORDS: bool = false;
     const IS_QUIET: bool = true;
 
@@ -168,12 +168,12 @@ impl Recorder for Planner<'_> {
 }
 
 /// Reads blobs of blob files that are open. Merges nothing, which needs no reads.
-struct BlobPlanner<'p> {
+struct BlobPlan<'p> {
     family: &'p ColumnFamilyData,
     unopened: RefCell<&'p mut UnopenedFiles>,
 }
 
-impl Resolver for BlobPlanner<'_> {
+impl Resolver for BlobPlan<'_> {
     type Origin = Option<Arc<TableFile>>;
 
     fn blob(

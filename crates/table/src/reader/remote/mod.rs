@@ -5,7 +5,7 @@
 //! get        one read of a data block, if the index is in memory
 //! get_many   rounds: what all keys need next is read at once                       rounds.rs
 //! scan       windows of growing size, several in flight while one is decoded       windows.rs
-//!            partitions of the index in windows of their own                       remote_reads.rs
+//!            partitions of the index in windows of their own, if the tail lacks some  remote_reads.rs
 //! ```
 //!
 //! An asynchronous table does the same, with an [`AsyncSource`] in place of threads: async_table.rs.
