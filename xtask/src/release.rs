@@ -179,7 +179,10 @@ fn check_api(root: &Path) -> Result<(), String> {
             .current_dir(root),
     )?;
     let Some(last) = tags.lines().next() else {
-        println!("no release to compare with: there is no tag v*");
+        println!(
+            "not compared: there is no tag v*, so this is the first release, and cargo semver-checks has nothing to \
+             compare it with"
+        );
         return Ok(());
     };
     let libraries = CRATES.iter().filter(|name| **name != "sstkit-cli");

@@ -125,7 +125,9 @@ impl ColumnFamily {
     }
 
     /// The values of several keys, in the order of `keys`. Reads each source for all keys in sorted
-    /// order, so that no block is read twice.
+    /// order, so that no block is read twice. In files of [another machine](crate::file_system), what all keys need
+    /// is read at the same time: tables that are not open, then partitions of filters and indexes, data blocks, blocks
+    /// where entries continue, and blobs.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
         let value = |key: &[u8], versions| self.family.value_of(key, versions);
         read::get_many(&self.family, &self.view, keys, value)

@@ -259,7 +259,11 @@ impl ColumnFamilyData {
 
     /// The blob file that an entry of `file` refers to. Tables refer to live blob files only;
     /// entries of a log may refer to one that the MANIFEST does not list yet.
-    fn blob_file(&self, number: u64, file: Option<&TableFile>) -> Result<Arc<OpenBlobFile>> {
+    pub(crate) fn blob_file(
+        &self,
+        number: u64,
+        file: Option<&TableFile>,
+    ) -> Result<Arc<OpenBlobFile>> {
         let live = &self.blobs.live;
         let is_listed = live.as_ref().is_none_or(|live| live.contains_key(&number));
         if let (false, Some(file)) = (is_listed, file) {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sstkit_table::raw::{BlobIndex, Engine};
+use sstkit_table::rounds::staged_source;
 use sstkit_table::{Source, Table, TableReadOptions, Value};
 
 use crate::directory::Directory;
@@ -21,6 +22,8 @@ use crate::version::TableFile;
 /// Open tables and blob files.
 pub(crate) struct Files {
     directory: Directory,
+    /// Whether each read may cost a round trip.
+    is_remote: bool,
     max_open_files: usize,
     open: Arc<OpenFiles>,
 }
@@ -42,7 +45,8 @@ impl Files {
     /// process is low.
     pub(crate) fn new(directory: Directory, max_open_files: usize) -> Self {
         let open = OpenFiles::new(max_open_files, Arc::default());
-        Self { directory, max_open_files, open }
+        let is_remote = file_system::is_remote(directory.path());
+        Self { directory, is_remote, max_open_files, open }
     }
 
     /// Opens files by number and possible paths, and keeps them open, so that they stay readable if
@@ -55,7 +59,7 @@ impl Files {
     /// reported when it is read.
     pub(crate) fn hold(&self, files: impl IntoIterator<Item = (u64, Vec<PathBuf>)>) -> Result<()> {
         // Elsewhere, an open file does not stay readable when it is deleted.
-        if file_system::is_remote(self.directory.path()) {
+        if self.is_remote {
             return Ok(());
         }
         let held = &self.open.held;
@@ -77,11 +81,22 @@ impl Files {
     /// The same files, all closed, for tables that are opened with other options.
     pub(crate) fn all_closed(&self) -> Self {
         let open = OpenFiles::new(self.max_open_files, Arc::clone(&self.open.held));
-        Self { directory: self.directory.clone(), max_open_files: self.max_open_files, open }
+        let Self { ref directory, is_remote, max_open_files, .. } = *self;
+        Self { directory: directory.clone(), is_remote, max_open_files, open }
     }
 
     pub(crate) fn directory(&self) -> &Directory {
         &self.directory
+    }
+
+    /// Whether the files are of another machine.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.is_remote
+    }
+
+    /// The number of tables that stay open when they are opened one after the other.
+    pub(crate) fn max_open_together(&self) -> usize {
+        self.open.tables.max_open_together()
     }
 
     /// Uses a table, opened with `options` if it is not open.
@@ -120,6 +135,7 @@ impl Files {
     ) -> Result<Arc<OpenBlobFile>> {
         self.open.blobs.get_or_insert_with(&number, || {
             let (path, file) = self.open(number, paths)?;
+            let file = staged_source(file);
             let opened = match is_listed {
                 true => BlobFile::open(file, column_family),
                 false => BlobFile::open_unfinished(file, column_family),
@@ -127,6 +143,11 @@ impl Files {
             let file = opened.map_err(|error| error.in_file(&path))?;
             Ok(Arc::new(OpenBlobFile { path, file }))
         })
+    }
+
+    /// Whether a blob file is open.
+    pub(crate) fn has_open_blob_file(&self, number: u64) -> bool {
+        self.open.blobs.get(&number).is_some()
     }
 
     /// The file with this number: kept open, or at one of these paths.

@@ -53,6 +53,12 @@ impl TableSlot {
         self.pinned.get().map(|pinned| &pinned.table)
     }
 
+    /// Whether the table is open.
+    pub(crate) fn is_open(&self) -> bool {
+        let is_open = || self.table.read().unwrap_or_else(PoisonError::into_inner).is_some();
+        self.pinned().is_some() || is_open()
+    }
+
     /// Closes the table, unless it is in use.
     fn close(&self) -> bool {
         self.table.try_write().is_ok_and(|mut table| table.take().is_some())
@@ -63,6 +69,12 @@ impl OpenTables {
     /// At most `capacity` tables, not counting those in use.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { capacity: capacity.max(1), pinned: AtomicUsize::new(0), clock: Mutex::default() }
+    }
+
+    /// The number of tables that stay open when they are opened one after the other: all that are not pinned may
+    /// be closed for them.
+    pub(crate) fn max_open_together(&self) -> usize {
+        self.capacity.div_ceil(2)
     }
 
     /// Passes the table of a slot to `then`. Opens it if it is closed; it stays open during
@@ -160,10 +172,6 @@ mod tests {
         Table::from_bytes(bytes).unwrap()
     }
 
-    fn is_open(slot: &TableSlot) -> bool {
-        slot.pinned().is_some() || slot.table.read().unwrap().is_some()
-    }
-
     fn open(tables: &OpenTables, slot: &Arc<TableSlot>) {
         tables.with(slot, || Ok(table()), |_| Ok(())).unwrap();
     }
@@ -178,8 +186,8 @@ mod tests {
             open(&tables, slot);
             // The first one is used again and again.
             open(&tables, &slots[0]);
-            assert!(slots.iter().filter(|slot| is_open(slot)).count() <= 3);
-            assert!(is_open(slot) && is_open(&slots[0]));
+            assert!(slots.iter().filter(|slot| slot.is_open()).count() <= 3);
+            assert!(slot.is_open() && slots[0].is_open());
         }
         // Tables in use stay open, regardless of the capacity.
         tables
@@ -188,13 +196,13 @@ mod tests {
                 || Ok(table()),
                 |_| {
                     assert_eq!(tables.close_unused(), 2);
-                    assert!(is_open(&slots[0]));
+                    assert!(slots[0].is_open());
                     Ok(())
                 },
             )
             .unwrap();
         assert_eq!((tables.close_unused(), tables.close_unused()), (1, 0));
-        assert!(pinned.iter().all(|slot| is_open(slot)), "they stay open");
+        assert!(pinned.iter().all(|slot| slot.is_open()), "they stay open");
     }
 
     #[test]

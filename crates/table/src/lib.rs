@@ -65,6 +65,14 @@ pub mod options;
 pub mod output;
 pub mod raw;
 mod reader;
+pub mod rounds {
+    //! Reads of several remote files at once, for what reads more than one: a database.
+    //!
+    //! [`read_in_rounds`] runs an operation until it lacks nothing, and reads in between what it lacked.
+    //! [`Table::plan_lookup`](crate::Table::plan_lookup) is a lookup for that.
+
+    pub use crate::reader::{is_in_round, read_in_rounds, staged_source};
+}
 #[cfg(feature = "write")]
 mod salvage;
 mod unique_id;
@@ -81,8 +89,6 @@ pub use key_samples::KeySamples;
 #[cfg(feature = "write")]
 pub use options::{Identity, IndexShortening, TableOptions};
 pub use reader::explain;
-#[doc(hidden)]
-pub use reader::read_in_rounds;
 #[cfg(feature = "async")]
 pub use reader::{AsyncScan, AsyncSource, AsyncTable};
 pub use reader::{

@@ -6,13 +6,15 @@
 //! ```
 //!
 //! Records are read one after the other by verification, and by scans where the values were written in the order of
-//! the keys. Then each read is longer than the one before. Reads anywhere else read only what is wanted.
+//! the keys. Then each read is longer than the one before. Reads anywhere else read only what is wanted, and so do
+//! rounds of reads, which know what they need.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use sstkit_table::Source;
+use sstkit_table::rounds::is_in_round;
 
 /// The first read ahead.
 const FIRST: u64 = 64 << 10;
@@ -40,9 +42,8 @@ impl<S: Source> ReadAhead<S> {
 
     /// The bytes at `offset` of a file of `size` bytes.
     pub(super) fn read_at(&self, offset: u64, length: usize, size: u64) -> io::Result<Bytes> {
-        let Some(preferred) = self.source.preferred_read() else {
-            return self.source.read_at(offset, length);
-        };
+        let preferred = self.source.preferred_read().filter(|_| !is_in_round());
+        let Some(preferred) = preferred else { return self.source.read_at(offset, length) };
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = window.get(offset, length) {
             window.end = offset + length as u64;

@@ -215,7 +215,12 @@ impl GetContext {
         recorder: &mut R,
     ) -> Result<()> {
         let family = lookup.family;
-        run.count_lookup(candidates.len());
+        match R::IS_QUIET {
+            true => {
+                candidates.iter().try_for_each(|file| recorder.require_open(family, file))?;
+            }
+            false => run.count_lookup(candidates.len()),
+        }
         recorder.out_of_range(run, candidates);
         if candidates.len() > 1 {
             for file in candidates {
@@ -245,6 +250,9 @@ impl GetContext {
     ) -> Result<()> {
         lookup.family.with_table(file, |table| {
             let searched = SearchedFile::new(lookup.family, file, table, source);
+            if !R::IS_QUIET {
+                file.lookups.add(0, 1);
+            }
             let tombstone = self.enter(lookup, &searched, table)?;
             let visit =
                 |entry: &InternalKey<'_>, value| self.visit(lookup, &searched, entry, value);
@@ -252,7 +260,7 @@ impl GetContext {
         })
     }
 
-    /// Before the search in a file: counts it, and looks for a range tombstone over the key.
+    /// Before the search in a file: looks for a range tombstone over the key.
     #[inline]
     pub(super) fn enter(
         &mut self,
@@ -260,7 +268,6 @@ impl GetContext {
         searched: &SearchedFile<'_>,
         table: &Table,
     ) -> Result<Option<u64>> {
-        searched.file.lookups.add(0, 1);
         let tombstone = lookup.tombstone_in(table)?;
         self.add_tombstone(tombstone, searched.source);
         Ok(tombstone)

@@ -7,7 +7,7 @@
 //!                     cache misses overlap
 //! ```
 //!
-//! Adjacent keys share files and blocks.
+//! Adjacent keys share files and blocks. Where each read costs a round trip, `rounds` reads what all keys need first.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use sstkit_table::{ReadOptions, Table};
 use super::LookupVersions;
 use super::get::{GetContext, LookupKey, SearchedFile};
 use super::recorder::{InBatch, NoRecorder, WithOptions};
+use super::rounds::get_in_rounds;
 use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::version::{Run, TableFile};
@@ -29,7 +30,12 @@ pub(crate) fn get_many<K: AsRef<[u8]>, T>(
     keys: &[K],
     value: impl Fn(&[u8], LookupVersions) -> Result<T>,
 ) -> Result<Vec<Option<T>>> {
-    Batch::read(family, view, keys, Batch::get_from_run)?.finish(value)
+    match family.files.is_remote() {
+        true => get_in_rounds(family, &ReadOptions::default().at(view), keys, |keys| {
+            Batch::read(family, view, keys, Batch::get_from_run)?.finish(&value)
+        }),
+        false => Batch::read(family, view, keys, Batch::get_from_run)?.finish(value),
+    }
 }
 
 /// Like [`get_many`], reading as the options say.
@@ -40,15 +46,12 @@ pub(crate) fn get_many_with<K: AsRef<[u8]>, T>(
     value: impl Fn(&[u8], LookupVersions) -> Result<T>,
 ) -> Result<Vec<Option<T>>> {
     options.check_timestamp(family.keys.comparator())?;
-    let batch = Batch::read(family, options.view(), keys, |batch, run, source| {
-        let Batch { family, lookups, contexts, pending } = batch;
-        pending.iter().try_for_each(|&i| {
-            let candidates = (run, run.files_with(lookups[i].key.key(), &family.keys));
-            let mut recorder = WithOptions(options);
-            contexts[i].get_from_files(&lookups[i], candidates, source, &mut recorder)
-        })
-    });
-    batch?.finish(value)
+    match family.files.is_remote() {
+        true => get_in_rounds(family, options, keys, |keys| {
+            Batch::read_with(family, options, keys)?.finish(&value)
+        }),
+        false => Batch::read_with(family, options, keys)?.finish(value),
+    }
 }
 
 /// Several keys, and the states of their lookups.
@@ -83,6 +86,22 @@ impl<'a> Batch<'a> {
             get_from_run(&mut batch, run, source)?;
         }
         Ok(batch)
+    }
+
+    /// Reads as the options say.
+    fn read_with<K: AsRef<[u8]>>(
+        family: &'a ColumnFamilyData,
+        options: &'a ReadOptions,
+        keys: &'a [K],
+    ) -> Result<Self> {
+        Self::read(family, options.view(), keys, |batch, run, source| {
+            let Batch { family, lookups, contexts, pending } = batch;
+            pending.iter().try_for_each(|&i| {
+                let candidates = (run, run.files_with(lookups[i].key.key(), &family.keys));
+                let mut recorder = WithOptions(options);
+                contexts[i].get_from_files(&lookups[i], candidates, source, &mut recorder)
+            })
+        })
     }
 
     fn finish<T>(
@@ -123,6 +142,7 @@ impl<'a> Batch<'a> {
         let mut batch = Vec::with_capacity(searches.len());
         for &(i, at) in &searches {
             let table = &files[at].1;
+            searched[at].file.lookups.add(0, 1);
             contexts[i].enter(&lookups[i], &searched[at], table)?;
             batch.push((table, &lookups[i].key));
         }

@@ -3,6 +3,7 @@
 //! ```text
 //! get       one key: source by source, the newest first, until the value is known
 //!  |- get_many  several keys, all keys of a run at once
+//!  |   '- rounds   in files of another machine: all that is needed next is read at once
 //!  '- explain   the same, recorded
 //! cursor    the visible keys in order
 //!  |- source   memtable, runs of tables   <- run_cursor
@@ -21,6 +22,7 @@ mod get_many;
 mod range_tombstone_aggregator;
 mod recorder;
 mod resolve;
+mod rounds;
 mod run_cursor;
 mod source;
 

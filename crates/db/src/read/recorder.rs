@@ -7,6 +7,7 @@ use sstkit_table::raw::InternalKey;
 use sstkit_table::visibility::{SeenEntry, UserKeys};
 use sstkit_table::{ReadOptions, Table, Value};
 
+use crate::column_family_data::ColumnFamilyData;
 use crate::error::Result;
 use crate::version::{Run, TableFile};
 
@@ -16,11 +17,19 @@ pub(super) trait Recorder {
     /// Whether anything is recorded, including what is skipped.
     const RECORDS: bool = true;
 
+    /// Whether the lookup counts nothing.
+    const IS_QUIET: bool = false;
+
     /// The memtable is searched; `tombstone` is the newest visible range tombstone over the key.
     fn memtable(&mut self, _tombstone: Option<u64>) {}
 
     /// The memtable has a visible entry of the key.
     fn memtable_entry(&mut self, _entry: SeenEntry<'_>, _value: &Value, _keys: &UserKeys) {}
+
+    /// A file is about to be searched. Only called if the lookup is quiet.
+    fn require_open(&mut self, _family: &ColumnFamilyData, _file: &Arc<TableFile>) -> Result<()> {
+        Ok(())
+    }
 
     /// A run is searched; only `candidates` of its files have the key within their bounds.
     fn out_of_range(&mut self, _run: &Run, _candidates: &[Arc<TableFile>]) {}

@@ -13,6 +13,8 @@ mod model;
 mod options_of_reads;
 mod read_options;
 mod reading;
+mod remote;
+mod remote_files;
 mod unknown_order;
 mod unreadable;
 mod walks;

@@ -122,14 +122,6 @@ impl Table {
         Self { core }
     }
 
-    /// Where the data blocks end, as far as the tail of the file says.
-    #[cfg(feature = "async")]
-    pub(crate) fn data_limit(&self) -> u64 {
-        let view = self.view();
-        let handles = view.metaindex().iter().map(|(_, handle)| handle).chain([view.index]);
-        handles.map(|handle| handle.offset).min().unwrap_or(view.size)
-    }
-
     /// The blocks of the table, read without the cache.
     pub fn view(&self) -> &TableView<'static> {
         &self.core.view

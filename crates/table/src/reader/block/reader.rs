@@ -25,7 +25,8 @@ use crate::reader::tickers::{Ticker, Tickers};
 /// Reads the blocks of one file.
 pub(crate) struct BlockReader<S: ?Sized = dyn Source> {
     pub(crate) source: Box<S>,
-    /// The last bytes of the file and where they start, while a table is being opened.
+    /// Bytes of the file that are in memory, and where they start: its end while a table is being opened, and of a
+    /// remote one the partitions of its index after that.
     pub(crate) tail: Option<(u64, Bytes)>,
     /// A source where each read costs a round trip.
     pub(crate) remote: Option<RemoteReads>,
@@ -86,17 +87,22 @@ impl BlockReader<dyn Source + '_> {
     }
 
     fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
-        if let Some((start, tail)) = &self.tail
-            && let Some(at) = offset.checked_sub(*start)
-            && let Ok(bytes) = tail.read_at(at, length)
-        {
-            return Ok(match self.remote {
-                None => bytes,
-                // A block that is kept must not keep the tail, which is long.
-                Some(_) => Bytes::copy_from_slice(&bytes),
-            });
+        match self.in_tail(offset, length) {
+            Some(bytes) => Ok(bytes),
+            None => read_exact(&*self.source, offset, length),
         }
-        read_exact(&*self.source, offset, length)
+    }
+
+    /// Bytes that are in memory.
+    #[inline]
+    pub(crate) fn in_tail(&self, offset: u64, length: usize) -> Option<Bytes> {
+        let (start, tail) = self.tail.as_ref()?;
+        let bytes = tail.read_at(offset.checked_sub(*start)?, length).ok()?;
+        Some(match self.remote {
+            None => bytes,
+            // A block that is kept must not keep the tail, which is long.
+            Some(_) => Bytes::copy_from_slice(&bytes),
+        })
     }
 
     /// A block as it is in the file, checksum verified; not cached.
@@ -274,8 +280,13 @@ impl BlockReader<dyn Source + '_> {
         if self.source.is_in_memory() {
             return self.read(offset, length);
         }
-        let part = ahead.part(&*self.source, offset, length, self.limit)?;
+        let part = ahead.part(&*self.source, offset, length, self.read_ahead_limit())?;
         part.map_or_else(|| self.read(offset, length), Ok)
+    }
+
+    /// Where reads ahead end.
+    fn read_ahead_limit(&self) -> u64 {
+        self.remote.as_ref().map_or(self.limit, |remote| remote.end_of_data.min(self.limit))
     }
 
     pub(crate) fn parse(&self, stored: StoredBlock<Bytes>) -> Result<Block<Bytes>> {
@@ -296,7 +307,7 @@ impl BlockReader<dyn Source + '_> {
         let stored = self.stored_by(kind, handle, access.verify_checksums, |offset, length| {
             let part = match self.source.is_in_memory() {
                 true => None,
-                false => ahead.part(&*self.source, offset, length, self.limit)?,
+                false => ahead.part(&*self.source, offset, length, self.read_ahead_limit())?,
             };
             is_part = part.is_some();
             part.map_or_else(|| self.read(offset, length), Ok)

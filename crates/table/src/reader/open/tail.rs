@@ -12,9 +12,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
+
 use crate::error::Result;
 use crate::filter::{FilterReader, table_extractor};
-use crate::raw::{BlockKind, IndexEntries, IndexKind, TableView};
+use crate::raw::{Block, BlockKind, IndexEntries, IndexKind, TableView};
 use crate::reader::cache::{CachedFile, SlotHint};
 use crate::reader::open::core::Core;
 use crate::reader::open::counted_source::CountedSource;
@@ -50,7 +52,7 @@ pub(crate) fn open_in_rounds(
     options: &TableReadOptions,
 ) -> Result<Arc<Core>> {
     let preferred = source.preferred_read().unwrap_or_default();
-    let remote = RemoteReads { preferred, windows: None };
+    let remote = RemoteReads::new(preferred, None);
     open_unnamed(Box::new(source.clone()), Some(remote), file, options)
 }
 
@@ -58,7 +60,7 @@ pub(crate) fn open_in_rounds(
 fn staged(source: Box<dyn Source>) -> (Box<dyn Source>, Option<RemoteReads>) {
     let Some(preferred) = source.preferred_read() else { return (source, None) };
     let shared: Arc<dyn Source> = Arc::from(source);
-    let remote = RemoteReads { preferred, windows: Some(Arc::clone(&shared)) };
+    let remote = RemoteReads::new(preferred, Some(Arc::clone(&shared)));
     (Box::new(StagedSource::new(shared)), Some(remote))
 }
 
@@ -106,7 +108,15 @@ fn open_unnamed(
             let _ = view.blocks.dictionary();
         }
     }
-    view.blocks.tail = None;
+    let partitions = match options.cache_index_and_filter_blocks {
+        true => None,
+        false => partitions_in_tail(&view, &index_block),
+    };
+    view.blocks.tail = partitions;
+    let end_of_data = view.end_of_data();
+    if let Some(remote) = &mut view.blocks.remote {
+        remote.end_of_data = end_of_data;
+    }
 
     let core = Core {
         filter,
@@ -142,6 +152,20 @@ fn cached_file(source: &dyn Source, tail: &[u8], options: &TableReadOptions) -> 
         }
         Caching::None => None,
     }
+}
+
+/// All partitions of the index, if the tail of a remote table has them: they take as much memory as an index of one
+/// block, and a lookup or scan needs no round trip for them.
+fn partitions_in_tail(view: &TableView<'_>, index: &Block<Bytes>) -> Option<(u64, Bytes)> {
+    view.blocks.remote.as_ref().filter(|_| view.index_format.kind == IndexKind::TwoLevel)?;
+    let mut top = IndexEntries::new(index.clone(), view.index_format).ok()?;
+    // The lookups that need a damaged index report it.
+    let first = top.advance().ok()?.then(|| top.handle().offset)?;
+    let (start, tail) = view.blocks.tail.as_ref()?;
+    let length = view.end_of_partitions(first).checked_sub(first)?;
+    let bytes = tail.read_at(first.checked_sub(*start)?, usize::try_from(length).ok()?).ok()?;
+    // Not the rest of the tail.
+    Some((first, Bytes::copy_from_slice(&bytes)))
 }
 
 fn all_look_internal<B: AsRef<[u8]>>(mut entries: IndexEntries<B>) -> Result<bool> {

@@ -200,7 +200,7 @@ impl<S: AsyncSource> AsyncScan<S> {
             (self.first, self.arrived) = (block.start, block.start);
         }
         self.round.forget_before(self.staged.number(), block.start);
-        let limit = self.table.data_limit().max(block.end);
+        let limit = self.table.view().end_of_data().max(block.end);
         let in_flight = if is_sequential { 1 + IN_FLIGHT } else { 1 };
         while self.ahead.len() < in_flight && self.end_of_ahead() < limit {
             let start = self.end_of_ahead();

@@ -5,7 +5,7 @@
 //! get        one read of a data block, if the index is in memory
 //! get_many   rounds: what all keys need next is read at once                       rounds.rs
 //! scan       windows of growing size, several in flight while one is decoded       windows.rs
-//!            partitions of the index in windows of their own                       remote_reads.rs
+//!            partitions of the index in windows of their own, if the tail lacks some  remote_reads.rs
 //! ```
 //!
 //! An asynchronous table does the same, with an [`AsyncSource`] in place of threads: async_table.rs.
@@ -36,3 +36,4 @@ pub use self::async_table::AsyncTable;
 pub use self::preferred_read::PreferredRead;
 pub(crate) use self::remote_reads::RemoteReads;
 pub(crate) use self::staged_source::StagedSource;
+pub use self::staged_source::staged_source;

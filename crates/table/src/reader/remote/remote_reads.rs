@@ -20,6 +20,14 @@ pub(crate) struct RemoteReads {
     pub(crate) preferred: PreferredRead,
     /// The source of the windows of scans, which threads of their own read; `None` if scans have no windows.
     pub(crate) windows: Option<Arc<dyn Source>>,
+    /// Where the data blocks end: their windows end there, too. Unknown while the table is being opened.
+    pub(crate) end_of_data: u64,
+}
+
+impl RemoteReads {
+    pub(crate) fn new(preferred: PreferredRead, windows: Option<Arc<dyn Source>>) -> Self {
+        Self { preferred, windows, end_of_data: u64::MAX }
+    }
 }
 
 impl BlockReader<dyn Source + '_> {
@@ -55,7 +63,8 @@ impl BlockReader<dyn Source + '_> {
         Some(Windows::new(remote.windows.as_ref()?, max_length, size > 0))
     }
 
-    /// A partition of an index from windows: a scan needs those beside it next. No window extends beyond `limit`.
+    /// A partition of an index from windows, unless it is in memory: a scan needs those beside it next. No window
+    /// extends beyond `limit`.
     pub(crate) fn index_partition_in(
         &self,
         windows: &mut Windows,
@@ -65,6 +74,9 @@ impl BlockReader<dyn Source + '_> {
     ) -> Result<Block<Bytes>> {
         let stored =
             self.stored_by(BlockKind::IndexPartition, handle, true, |offset, length| {
+                if let Some(bytes) = self.in_tail(offset, length) {
+                    return Ok(bytes);
+                }
                 let range = offset..offset.saturating_add(length as u64);
                 // Not read by other threads: data blocks are in flight meanwhile, which hides the wait.
                 let block = ScannedBlock { range, is_backward, is_long: false, limit };

@@ -24,8 +24,8 @@ const MAX_GAP: u64 = 8 << 10;
 /// The most keys whose blocks are in memory at once, besides the cache.
 pub(crate) const MAX_KEYS_IN_ROUND: usize = 1024;
 
-/// The most sources that are read at the same time.
-const MAX_THREADS: usize = 32;
+/// The most sources that are read at the same time: those of 64 keys, and some more that a filter passes.
+const MAX_THREADS: usize = 128;
 
 thread_local! {
     /// The round that runs on this thread.
@@ -217,13 +217,20 @@ pub(crate) fn read(number: u64, source: &Arc<dyn Source>, range: Range<u64>) -> 
     })
 }
 
-/// Runs `plan` until it lacks nothing, reading in between what it lacked; then `read`, which finds these ranges.
-/// What it needs besides it reads by itself, also if a read of many ranges has failed: the error of a single one
-/// says where it happened.
+/// Whether the reads of this thread are part of a round. Then a source should be read for what is needed, and
+/// for nothing more.
+pub fn is_in_round() -> bool {
+    ROUND.with_borrow(Option::is_some)
+}
+
+/// Runs `plan` until it lacks nothing, reading in between what it lacked from all sources at the same time; then
+/// `read`, which finds these ranges. What it needs besides it reads by itself, also if a read of many ranges has
+/// failed: the error of a single one says where it happened.
 ///
-/// `plan` ignores errors, and should count nothing and change nothing, since it runs several times.
+/// `plan` ignores errors, and should count nothing and change nothing, since it runs several times. Files that it
+/// opens must be opened by other threads: a round knows only sources that were there before it.
 pub fn read_in_rounds<T>(mut plan: impl FnMut(), read: impl FnOnce() -> T) -> T {
-    if ROUND.with_borrow(Option::is_some) {
+    if is_in_round() {
         // The outer operation has the rounds.
         return read();
     }

@@ -13,6 +13,15 @@ use super::rounds::{self, RoundRead};
 use crate::reader::open::source::Source;
 use crate::reader::open::source_identity::SourceIdentity;
 
+/// A source that is read in [rounds](rounds::read_in_rounds); the same one if it is not
+/// [remote](Source::preferred_read). Tables have theirs already.
+pub fn staged_source(source: Arc<dyn Source>) -> Arc<dyn Source> {
+    match source.preferred_read() {
+        Some(_) => Arc::new(StagedSource::new(source)),
+        None => source,
+    }
+}
+
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// A remote source. In a [round](rounds) it has only what was read for it before.

@@ -95,9 +95,8 @@ impl Table {
     /// A lookup of `key` up to the first blocks that have to be read, in a round.
     pub(crate) fn plan_get(&self, key: &[u8], options: &ReadOptions) {
         let mut found = FoundEntries::new(&self.core, key, options.view());
-        let mut planner = Planner::new(options);
         let visit = |entry: &InternalKey<'_>, value| found.add(entry, value);
-        if get(&self.core, &HashedKey::new(key), &mut planner, visit).is_ok() {
+        if self.plan_lookup(&HashedKey::new(key), options, visit).is_ok() {
             // A value may be a blob.
             let _ = found.value();
         }
@@ -297,6 +296,17 @@ impl Table {
         visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
     ) -> Result<bool> {
         get(&self.core, key, &mut WithOptions(options), visit)
+    }
+
+    /// Like [`lookup_with`](Self::lookup_with), for the plan of [rounds](crate::rounds) of reads: counts nothing, fills
+    /// no cache, and fails where a block has to be read first.
+    pub fn plan_lookup(
+        &self,
+        key: &HashedKey<'_>,
+        options: &ReadOptions,
+        visit: impl FnMut(&InternalKey<'_>, Value) -> bool,
+    ) -> Result<bool> {
+        get(&self.core, key, &mut Planner::new(options), visit)
     }
 
     /// Like [`lookup`](Self::lookup), for several keys, each in a table, with the number of the key for

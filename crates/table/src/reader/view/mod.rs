@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::raw::{
     BlobIndex, Block, BlockDecoder, BlockHandle, BlockKind, DecodeOptions, Dictionary, Engine,
     Footer, IndexEntries, IndexFormat, MetaIndex, Properties, StoredBlock, TableKind,
+    property_names,
 };
 use crate::reader::block::reader::{BlockReader, read_exact};
 use crate::reader::cache::CachedFile;
@@ -250,6 +251,14 @@ impl<'a> TableView<'a> {
             true => self.index.offset,
             false => self.blocks.limit,
         }
+    }
+
+    /// Where the data blocks end, as far as the tail of the file says: for how much is read ahead.
+    pub(crate) fn end_of_data(&self) -> u64 {
+        let handles = self.metaindex.iter().map(|(_, handle)| handle).chain([self.index]);
+        let others = handles.map(|handle| handle.offset);
+        let stated = self.properties.number(property_names::DATA_SIZE).filter(|&size| size > 0);
+        others.chain(stated).min().unwrap_or(self.blocks.limit)
     }
 
     /// The contents of the meta block that the metaindex calls `name`; `None` if there is none.
