@@ -38,7 +38,6 @@ pub use self::open::{
 };
 pub use self::read_options::ReadOptions;
 pub use self::remote::PreferredRead;
-#[doc(hidden)]
 pub use self::remote::rounds::{is_in_round, read_in_rounds};
 pub use self::remote::staged_source;
 #[cfg(feature = "async")]
