@@ -1,7 +1,9 @@
 //! The command on a real S3 server (moto, from PyPI) and an HTTP server: the same output as for local files.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use object_store::aws::AmazonS3Builder;
@@ -38,19 +40,8 @@ impl Bucket {
         upload_folder(&self.store, &ObjectPath::from(name), folder, "CURRENT").unwrap();
     }
 
-    /// With the settings that all tools of S3 use.
     fn sst(&self, arguments: &[&str]) -> Output {
-        let endpoint = format!("http://127.0.0.1:{}", self.proxy.port);
-        sst(
-            arguments,
-            &[
-                ("AWS_ENDPOINT_URL", &endpoint),
-                ("AWS_ALLOW_HTTP", "true"),
-                ("AWS_ACCESS_KEY_ID", "test"),
-                ("AWS_SECRET_ACCESS_KEY", "test"),
-                ("AWS_REGION", "us-east-1"),
-            ],
-        )
+        sst(arguments, &settings(&format!("http://127.0.0.1:{}", self.proxy.port)))
     }
 
     fn fails(&self, arguments: &[&str]) -> String {
@@ -60,14 +51,29 @@ impl Bucket {
     }
 }
 
+/// The settings that all tools of S3 use.
+fn settings(endpoint: &str) -> [(&str, &str); 5] {
+    [
+        ("AWS_ENDPOINT_URL", endpoint),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("AWS_ACCESS_KEY_ID", "test"),
+        ("AWS_SECRET_ACCESS_KEY", "test"),
+        ("AWS_REGION", "us-east-1"),
+    ]
+}
+
 fn databases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/databases")
 }
 
 fn sst(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    command(arguments).envs(environment.iter().copied()).output().unwrap()
+}
+
+fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sst"));
     command.current_dir(databases()).args(arguments).env_remove("COLUMNS");
-    command.envs(environment.iter().copied()).output().unwrap()
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -79,6 +85,7 @@ fn text(bytes: &[u8]) -> String {
 fn the_command_on_a_bucket() {
     let bucket = Bucket::new();
     equal(&bucket);
+    copied(&bucket);
     refused(&bucket);
     built(&bucket);
     failed(&bucket);
@@ -113,6 +120,7 @@ fn equal(bucket: &Bucket) {
         (&["layout", "PATH"], &table),
         (&["dump", "PATH"], &table),
         (&["dump", "PATH"], "rocksdb-blobs"),
+        (&["advise", "PATH"], name),
     ] {
         let with = |path: &str| arguments.iter().map(|it| it.replace("PATH", path)).collect();
         let (near, far): (Vec<String>, Vec<String>) =
@@ -126,6 +134,54 @@ fn equal(bucket: &Bucket) {
     }
     let ran = bucket.sst(&["diff", name, &format!("s3://cli/{name}")]);
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let check = |at: &str| {
+        let (table, database) = (format!("{at}{table}"), format!("{at}rocksdb-blobs"));
+        bucket.sst(&["ingest-check", &table, "--into", &database])
+    };
+    let (near, far) = (check(""), check("s3://cli/"));
+    assert_eq!((text(&far.stdout), far.status), (text(&near.stdout), near.status), "{far:?}");
+    assert!(!near.stdout.is_empty(), "{near:?}");
+}
+
+/// Commands that read from the bucket and write a file: the same file as from the local database.
+fn copied(bucket: &Bucket) {
+    let name = "leveldb-bloom-snappy";
+    let folder = tempfile::tempdir().unwrap();
+    let written = |arguments: &[&str], path: &str, output: &str| {
+        let output = folder.path().join(output);
+        let last = [path, "-o", output.to_str().unwrap()];
+        let ran = bucket.sst(&[arguments, &last].concat());
+        assert!(ran.status.success(), "{arguments:?} {path}: {ran:?}");
+        output.to_str().unwrap().to_owned()
+    };
+    let scan = |table: &str| bucket.sst(&["scan", "--internal", table]).stdout;
+    let near = scan(&written(&["compact"], name, "near.sst"));
+    let far = scan(&written(&["compact"], &format!("s3://cli/{name}"), "far.sst"));
+    assert!(!near.is_empty() && near == far);
+    let report = |path: &str, output: &str| {
+        text(&std::fs::read(written(&["report"], path, output)).unwrap())
+    };
+    let near = report(name, "near.html");
+    let far = report(&format!("s3://cli/{name}"), "far.html");
+    assert!(near.len() > 10_000 && near.len().abs_diff(far.len()) < 1000, "{}", far.len());
+
+    // The pages of the inspector.
+    let endpoint = format!("http://127.0.0.1:{}", bucket.proxy.port);
+    let mut server = command(&["serve", "--no-open", &format!("s3://cli/{name}")]);
+    server.envs(settings(&endpoint)).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = server.spawn().unwrap();
+    let mut url = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let address = url.trim().trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request =
+        format!("GET /0/database.json HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(response.starts_with("HTTP/1.1 200") && response.contains("levels"), "{response}");
 }
 
 fn refused(bucket: &Bucket) {

@@ -1,13 +1,17 @@
 //! Databases in S3: equal to the same ones on disk, in a known number of requests.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use object_store::path::Path as ObjectPath;
 use sstkit_db::{Database, DatabaseOptions, ErrorKind, FileKind, MANIFEST_NAME};
 use sstkit_object_store::{object_store, register_store, upload_folder};
+use sstkit_table::TableOptions;
+use sstkit_table::raw::Codec;
 
 use crate::bucket::Bucket;
+use sstkit_testkit::database_notation::write_database;
 use sstkit_testkit::object_stores::Fault;
 
 /// Several column families, blobs, logs of both engines, range deletions, tables alone.
@@ -41,6 +45,7 @@ fn databases_in_a_bucket() {
     damage(&bucket);
     spark(&bucket);
     bulk(&bucket);
+    rounds(&bucket);
     latency(&bucket);
 }
 
@@ -204,7 +209,6 @@ fn spark(bucket: &Bucket) {
 /// A folder of tables with a manifest.json, and single files of a database.
 fn bulk(bucket: &Bucket) {
     use sstkit_db::{BulkBuilder, BulkOptions};
-    use sstkit_table::TableOptions;
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let options = BulkOptions::new(TableOptions::rocksdb()).max_file_size(Some(20_000));
@@ -222,6 +226,63 @@ fn bulk(bucket: &Bucket) {
         let near = FileKind::of(&local(name).join(&file)).unwrap();
         assert_eq!(FileKind::of(&remote(name).join(&file)).unwrap(), near, "{file:?}");
     }
+}
+
+/// Keys in several levels: tables of all levels are opened at the same time, and so are their blocks read.
+fn rounds(bucket: &Bucket) {
+    let key = |number: u32| format!("key{number:05}");
+    let value = |number: u32, level: u32| format!("{number}.{level}.{}", "v".repeat(200));
+    let (mut text, mut sequence) = (String::new(), 0);
+    for (level, tables, step) in [(2, 4, 1), (1, 2, 3), (0, 1, 7), (0, 1, 11)] {
+        for table in 0..tables {
+            writeln!(text, "level {level}").unwrap();
+            for number in (table * 8000 / tables..(table + 1) * 8000 / tables).step_by(step) {
+                sequence += 1;
+                let value = value(number, level);
+                writeln!(text, "{}#{sequence} put {value}", key(number)).unwrap();
+            }
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("levels");
+    let filter = "bloomfilter:10".parse().unwrap();
+    let options = TableOptions::rocksdb().filter(filter).compression(Codec::None);
+    write_database(&path, &text, &options.external_file(false));
+    bucket.upload("levels", &path);
+    let near = Database::open(&path).unwrap();
+    let wanted = |first: u32| (0..64).map(|at| key(first + at * 124)).collect::<Vec<_>>();
+    let expected = |keys: &[String]| {
+        keys.iter().map(|key| near.get(key.as_bytes()).unwrap()).collect::<Vec<_>>()
+    };
+    let (opening, warm) = (wanted(0), wanted(61));
+
+    let far = Database::open(remote("levels")).unwrap();
+    let read = |keys: &[String]| {
+        bucket.proxy.requests();
+        let (found, rounds) = bucket.proxy.count_rounds(|| far.get_many(keys).unwrap());
+        assert!(found == expected(keys));
+        (bucket.proxy.requests(), rounds)
+    };
+    // One request opens a table that is not longer than its tail. The next round is for their blocks.
+    let (requests, rounds) = read(&opening);
+    assert_eq!(requests.iter().filter(|it| it.contains("bytes=-")).count(), 8, "{requests:?}");
+    assert!(rounds <= 3, "{rounds}: {requests:#?}");
+    let (requests, rounds) = read(&warm);
+    assert!((64..64 * 3).contains(&requests.len()), "{}: {requests:#?}", requests.len());
+    assert_eq!(rounds, 1, "{requests:#?}");
+    let (requests, rounds) = read(&warm);
+    assert_eq!((requests.len(), rounds), (0, 0), "the blocks are in the cache");
+
+    // Faults and latency change nothing.
+    bucket.proxy.slow_down(Duration::from_millis(20), 1e8);
+    for fault in [Fault::Status(503), Fault::Reset, Fault::Truncated] {
+        let far = Database::open(remote("levels")).unwrap();
+        bucket.proxy.fail([fault, fault]);
+        assert!(far.get_many(&opening).unwrap() == expected(&opening), "{fault:?}");
+        bucket.proxy.fail([fault, fault]);
+        assert!(far.get_many(&warm).unwrap() == expected(&warm), "{fault:?}");
+    }
+    bucket.proxy.slow_down(Duration::ZERO, 1e9);
 }
 
 /// Opening a database takes a few round trips, however many files it has.

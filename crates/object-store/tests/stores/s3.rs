@@ -26,6 +26,7 @@ fn tables_in_a_bucket() {
     );
 
     reads(&bucket, &path, &local);
+    rounds(&bucket, &path, &local);
     asynchronous_reads(&bucket, &path, &local);
     faults(&bucket, &path, &local);
     replaced(&bucket, &path);
@@ -47,6 +48,33 @@ fn reads(bucket: &Bucket, path: &Path, local: &Table) {
     assert_eq!(bucket.proxy.requests().len(), 1, "a warm table");
     assert!(remote.iter().map(Result::unwrap).eq(local.iter().map(Result::unwrap)));
     assert!(remote.verify().is_sound());
+}
+
+/// The round trips of a table with partitions of filter and index, blocking and asynchronous.
+fn rounds(bucket: &Bucket, path: &Path, local: &Table) {
+    let proxy = &bucket.proxy;
+    let (remote, opening) = proxy.count_rounds(|| bucket.open(path));
+    assert!((1..=2).contains(&opening), "{opening}");
+    let (found, many) = proxy.count_rounds(|| remote.get_many(&wanted()).unwrap());
+    assert_eq!(found, local.get_many(&wanted()).unwrap());
+    assert!((1..=3).contains(&many), "{many}");
+    remote.get(&key(700)).unwrap();
+    let (found, warm) = proxy.count_rounds(|| remote.get(&key(800)).unwrap());
+    assert_eq!((found, warm), (local.get(&key(800)).unwrap(), 1));
+
+    let object = AsyncObject::new(&bucket.far_store(), path.clone());
+    let options = TableReadOptions::default();
+    let runtime = &bucket.runtime;
+    let open = || runtime.block_on(AsyncTable::from_source(object, &options)).unwrap();
+    let (remote, opening) = proxy.count_rounds(open);
+    assert!((1..=2).contains(&opening), "{opening}");
+    let get_many = || runtime.block_on(remote.get_many(&wanted())).unwrap();
+    let (found, many) = proxy.count_rounds(get_many);
+    assert_eq!(found, local.get_many(&wanted()).unwrap());
+    assert!((1..=3).contains(&many), "{many}");
+    runtime.block_on(remote.get(&key(700))).unwrap();
+    let (found, warm) = proxy.count_rounds(|| runtime.block_on(remote.get(&key(800))).unwrap());
+    assert_eq!((found, warm), (local.get(&key(800)).unwrap(), 1));
 }
 
 fn asynchronous_reads(bucket: &Bucket, path: &Path, local: &Table) {

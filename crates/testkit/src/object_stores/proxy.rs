@@ -12,6 +12,9 @@ use bytes::Bytes;
 /// The time for which more than the bandwidth may be sent.
 const BURST: Duration = Duration::from_millis(5);
 
+/// Requests belong to one round until none has arrived for this time.
+const QUIET: Duration = Duration::from_millis(200);
+
 /// What happens to a request instead of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -60,6 +63,9 @@ struct Settings {
     /// The number of requests that must be waiting before a response is sent.
     gate: usize,
     waiting: usize,
+    /// The rounds that have ended, if they are counted.
+    rounds: Option<usize>,
+    arrivals: usize,
 }
 
 impl Proxy {
@@ -108,6 +114,15 @@ impl Proxy {
         self.state.settings.lock().unwrap().gate = requests;
     }
 
+    /// What `work` returns, and the number of rounds of requests that it made: no request is answered before all of its
+    /// round have arrived.
+    pub fn count_rounds<T>(&self, work: impl FnOnce() -> T) -> (T, usize) {
+        self.state.settings.lock().unwrap().rounds = Some(0);
+        let result = work();
+        let rounds = self.state.settings.lock().unwrap().rounds.take();
+        (result, rounds.unwrap_or(0))
+    }
+
     /// Delays each response by `latency`, and sends `bandwidth` bytes per second in all.
     pub fn slow_down(&self, latency: Duration, bandwidth: f64) {
         let mut settings = self.state.settings.lock().unwrap();
@@ -129,6 +144,7 @@ fn serve(state: &State, connection: TcpStream) -> io::Result<()> {
         };
         thread::sleep(latency);
         state.pass_gate();
+        state.await_round();
         if refused || matches!(fault, Some(Fault::Status(_))) {
             let status = match fault {
                 Some(Fault::Status(status)) if !refused => status,
@@ -172,6 +188,28 @@ impl State {
         // The test fails later if this is not enough.
         let limit = Duration::from_secs(60);
         let _ = self.gate.wait_timeout_while(settings, limit, |it| it.gate > 0).unwrap();
+    }
+
+    /// Waits until the round is complete, if rounds are counted.
+    fn await_round(&self) {
+        let mut settings = self.settings.lock().unwrap();
+        let Some(round) = settings.rounds else { return };
+        settings.arrivals += 1;
+        self.gate.notify_all();
+        while settings.rounds == Some(round) {
+            let arrivals = settings.arrivals;
+            let (next, quiet) = self
+                .gate
+                .wait_timeout_while(settings, QUIET, |it| {
+                    it.rounds == Some(round) && it.arrivals == arrivals
+                })
+                .unwrap();
+            settings = next;
+            if quiet.timed_out() && settings.rounds == Some(round) {
+                settings.rounds = Some(round + 1);
+                self.gate.notify_all();
+            }
+        }
     }
 
     fn wait_for_bandwidth(&self, bytes: usize) {
