@@ -264,7 +264,7 @@ impl TempFiles {
     #[cold]
     pub(super) fn failed(&self, error: Error) -> Error {
         match error.kind() {
-            ErrorKind::Io | ErrorKind::NotFound => error.in_file(&self.folder),
+            ErrorKind::Io => error.in_file(&self.folder),
             _ => error,
         }
     }
