@@ -44,6 +44,9 @@ struct PendingRead {
 
 /// The keys and values of a scan of an [`AsyncTable`](super::AsyncTable), in order: a [`Stream`], and
 /// [`next`](Self::next) for those who need no combinators. An error ends it.
+///
+/// It is not [`Sync`]: it owns reads in flight, and sources need not return futures that several threads may
+/// share.
 pub struct AsyncScan<S> {
     source: Arc<S>,
     staged: StagedSource,
