@@ -53,7 +53,6 @@ impl SerialBatches {
             return Ok(None);
         }
         let rows = self.batch_rows.min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        self.columns.start();
         let more = self.rows.fill(&mut self.columns, rows, self.batch_bytes)?;
         if self.columns.rows() == 0 {
             return Ok(None);

@@ -249,12 +249,6 @@ impl ColumnBuilders {
         }
     }
 
-    /// Prepares for another batch, which will be much like the one before.
-    pub(super) fn start(&mut self) {
-        let columns = [&mut self.key, &mut self.value, &mut self.timestamp];
-        columns.into_iter().flatten().for_each(BytesBuilder::start);
-    }
-
     /// The batch. The columns are empty then.
     pub(super) fn finish(&mut self) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);

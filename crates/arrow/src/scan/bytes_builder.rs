@@ -56,8 +56,10 @@ pub(super) enum BytesBuilder {
 impl BytesBuilder {
     pub(super) fn new(layout: BinaryLayout) -> Self {
         match layout {
-            BinaryLayout::Binary => Self::Binary(ConcatenatedBuilder::new()),
-            BinaryLayout::LargeBinary => Self::LargeBinary(ConcatenatedBuilder::new()),
+            BinaryLayout::Binary => Self::Binary(ConcatenatedBuilder::with_capacity(0, 0)),
+            BinaryLayout::LargeBinary => {
+                Self::LargeBinary(ConcatenatedBuilder::with_capacity(0, 0))
+            }
             BinaryLayout::BinaryView => Self::BinaryView(BinaryViewBuilder::new()),
         }
     }
@@ -99,16 +101,7 @@ impl BytesBuilder {
         }
     }
 
-    /// Prepares for another column, which will be much like the one before.
-    pub(super) fn start(&mut self) {
-        match self {
-            Self::Binary(column) => column.start(),
-            Self::LargeBinary(column) => column.start(),
-            Self::BinaryView(_) => {}
-        }
-    }
-
-    /// The column. It is empty then.
+    /// The column. It is empty then, with room for as much as this one had: batches are much alike.
     pub(super) fn finish(&mut self) -> Result<ArrayRef> {
         match self {
             Self::Binary(column) => column.finish(),

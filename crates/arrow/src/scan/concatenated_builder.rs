@@ -1,8 +1,7 @@
 //! Byte strings one after another, with the offset where each ends.
 //!
 //! The same as arrow's builder with less work per value: nothing about nulls is recorded before there is
-//! one, and an offset that does not fit is an error, not a panic. The bytes are written to a
-//! [`Slab`], which has room for several columns.
+//! one, and an offset that does not fit is an error, not a panic.
 
 use std::sync::Arc;
 
@@ -10,21 +9,23 @@ use arrow_array::types::ByteArrayType;
 use arrow_array::{ArrayRef, GenericByteArray};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 
-use super::slab::Slab;
 use crate::error::{Error, Result};
 
 /// A column of `T` that is being filled: binary, with offsets of 32 or 64 bits.
 pub(super) struct ConcatenatedBuilder<T: ByteArrayType> {
     /// Where each value ends, after a zero.
     offsets: Vec<T::Offset>,
-    bytes: Slab,
+    bytes: Vec<u8>,
     /// Once there is a null.
     nulls: Option<NullBufferBuilder>,
 }
 
 impl<T: ByteArrayType> ConcatenatedBuilder<T> {
-    pub(super) fn new() -> Self {
-        Self { offsets: offsets::<T>(0), bytes: Slab::default(), nulls: None }
+    /// With room for this many values and bytes.
+    pub(super) fn with_capacity(values: usize, bytes: usize) -> Self {
+        let mut offsets = Vec::with_capacity(values + 1);
+        offsets.push(T::Offset::default());
+        Self { offsets, bytes: Vec::with_capacity(bytes), nulls: None }
     }
 
     /// The number of values.
@@ -38,7 +39,7 @@ impl<T: ByteArrayType> ConcatenatedBuilder<T> {
         let Some(end) = T::Offset::from_usize(end) else {
             return Err(too_long(value.len()));
         };
-        self.bytes.append(value);
+        self.bytes.extend_from_slice(value);
         self.offsets.push(end);
         if let Some(nulls) = &mut self.nulls {
             nulls.append_non_null();
@@ -57,27 +58,15 @@ impl<T: ByteArrayType> ConcatenatedBuilder<T> {
         self.offsets.extend(self.offsets.last().copied());
     }
 
-    /// Prepares for another column, which will be much like the one before.
-    pub(super) fn start(&mut self) {
-        self.bytes.start_column();
-    }
-
-    /// The column. It is empty then.
+    /// The column. It is empty then, with room for as much as this one had: batches are much alike.
     pub(super) fn finish(&mut self) -> Result<ArrayRef> {
-        let next = offsets::<T>(self.len());
-        let offsets = std::mem::replace(&mut self.offsets, next);
+        let next = Self::with_capacity(self.len(), self.bytes.len());
+        let Self { offsets, bytes, nulls } = std::mem::replace(self, next);
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        let nulls = self.nulls.take().and_then(|mut nulls| nulls.finish());
-        let bytes = Buffer::from(self.bytes.finish_column());
-        Ok(Arc::new(GenericByteArray::<T>::try_new(offsets, bytes, nulls)?))
+        let nulls = nulls.and_then(|mut nulls| nulls.finish());
+        let array = GenericByteArray::<T>::try_new(offsets, Buffer::from_vec(bytes), nulls)?;
+        Ok(Arc::new(array))
     }
-}
-
-/// The offsets of no values, with room for those of some.
-fn offsets<T: ByteArrayType>(values: usize) -> Vec<T::Offset> {
-    let mut offsets = Vec::with_capacity(values + 1);
-    offsets.push(T::Offset::default());
-    offsets
 }
 
 #[cold]
@@ -102,11 +91,9 @@ mod tests {
             &[None, Some(b"a"), None],
             &[Some(b"a"), Some(b"b"), None, Some(b"c")],
         ];
-        let mut small = ConcatenatedBuilder::<BinaryType>::new();
-        let mut large = ConcatenatedBuilder::<LargeBinaryType>::new();
+        let mut small = ConcatenatedBuilder::<BinaryType>::with_capacity(0, 0);
+        let mut large = ConcatenatedBuilder::<LargeBinaryType>::with_capacity(9, 9);
         for values in values {
-            small.start();
-            large.start();
             for value in values {
                 match value {
                     Some(value) => {

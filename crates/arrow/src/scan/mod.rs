@@ -9,8 +9,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `scan_column.rs` | the columns, and their types |
-//! | `builders.rs`, `bytes_builder.rs`, `concatenated_builder.rs` | columns that are being filled |
-//! | `slab.rs` | the memory of their bytes |
+//! | `builders.rs`, `bytes_builder.rs` | columns that are being filled |
 //! | `visible.rs` | rows of the visible state |
 //! | `versions.rs` | rows of everything that is stored |
 //! | `batches.rs` | the iterator |
@@ -22,7 +21,6 @@ mod bytes_builder;
 mod concatenated_builder;
 mod parallel;
 mod scan_column;
-mod slab;
 mod versions;
 mod visible;
 
