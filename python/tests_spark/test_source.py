@@ -117,7 +117,7 @@ def test_several_partitions_by_the_format(spark: SparkSession, tmp_path: Path) -
 
 
 def test_runs_are_no_attempts(tmp_path: Path) -> None:
-    """A commit that somebody else starts does not take rows of one task for all of them."""
+    """A commit that another process starts does not take rows of one task for all of them."""
     out = tmp_path / "out"
     writer = SstWriter({"path": str(out), "key": "k", "value": "v"}, False)
     batches = [pa.record_batch({"k": ["a"], "v": ["1"]}), pa.record_batch({"k": ["b"], "v": ["2"]})]

@@ -390,7 +390,7 @@ fn the_first_lookup_does_without_a_long_filter() {
         let mut read = source.read_bytes();
         let mut reads_filter = |number: usize| {
             let found = table.get(&key(number)).unwrap();
-            assert_eq!(found.is_some(), number % 2 == 0, "{number}");
+            assert_eq!(found.is_some(), number.is_multiple_of(2), "{number}");
             source.read_bytes() - std::mem::replace(&mut read, source.read_bytes()) >= filter_length
         };
         assert_eq!(reads_filter(first_number), is_counted);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use sstkit_table::raw::{Codec, IndexKind};
+use sstkit_table::raw::{BlockHandle, Codec, IndexKind};
 use sstkit_table::{
     ErrorKind, PreferredRead, ReadOptions, Source, Table, TableOptions, TableReadOptions,
     TableWriter, Tickers,
@@ -232,7 +232,7 @@ fn scans_read_windows_ahead() {
             assert!(ranges.len() < 12, "{name}: {ranges:?}");
             // Nothing is read besides the data. Not all tables say where it ends.
             let last = local.view().data_blocks().unwrap().map(|block| block.unwrap().handle);
-            let end = last.filter_map(|handle| handle.end()).max().unwrap();
+            let end = last.filter_map(BlockHandle::end).max().unwrap();
             let most = if name == "leveldb" { data } else { end };
             assert!(ranges.iter().all(|it| it.end <= most), "{name}: {ranges:?}, not {end}");
             assert!(ranges.iter().map(|it| it.end - it.start).max() <= Some(1 << 20), "{ranges:?}");
